@@ -16,7 +16,7 @@ import yaml
 from tests.tiny import pairs
 from toolkit.bitext.subwords import EOS, UNK, train_pieces
 from toolkit.decode.recurrent import RecurrentEngine
-from toolkit.translator.firefox import firefox_files, load_firefox, load_shortlist
+from toolkit.translator.firefox import _load_firefox, firefox_files, load_shortlist
 from toolkit.translator.load import Translator, load_translator
 
 DIM, HEADS, FEED_FORWARD, ENCODER, DECODER = 32, 4, 64, 2, 2
@@ -227,7 +227,7 @@ def wide(made: Tiny) -> Translator:
     """The translator in float64, where two ways to compute it choose the same tokens; its layers are those of torch."""
     files = firefox_files(made.folder)
     assert files is not None
-    model, source, target = load_firefox(files, torch.float64)
+    model, source, target = _load_firefox(files, torch.float64)
     return Translator(str(made.folder), model, source, target, "tiny|float64")
 
 

@@ -12,7 +12,7 @@ import yaml
 from builders.commands.build_parabank import BUILDERS
 from research.reports import figures, render_tables
 from toolkit.clean.rules import REASONS
-from toolkit.package.parquet import pairs_schema, paraphrase_fields
+from toolkit.package.parquet import _pairs_schema, _paraphrase_fields
 from toolkit.package.reasons import OF_CANDIDATES
 
 ROOT = Path(__file__).parents[1]
@@ -154,7 +154,7 @@ def tables_of(text: str) -> Iterator[list[list[str]]]:
 def test_the_data_format_names_every_column_and_every_reason():
     page = (ROOT / "docs" / "concepts" / "data-format.md").read_text()
     named = set(re.findall(r"`(\w+)`", page))
-    assert set(pairs_schema().names) | {field.name for field in paraphrase_fields()} <= named
+    assert set(_pairs_schema().names) | {field.name for field in _paraphrase_fields()} <= named
     sources = [path.read_text() for path in (ROOT / "toolkit").rglob("*.py") if path.parent.name != "bitext"]
     reasons = {reason for text in sources for reason in re.findall(r'reason ?= ?"(\w+)"', text)}
     assert len(reasons) > 7 and reasons | set(REASONS) <= named

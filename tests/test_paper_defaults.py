@@ -23,12 +23,13 @@ from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import MAX_IDF, MIN_IDF, PREPOSITIONS
 from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
-from toolkit.lexicon import pairs, pmi
+from toolkit.lexicon import _pairs as pairs
+from toolkit.lexicon import pmi
 from toolkit.package import samples
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import comprehensive, judgment, overlap
 from toolkit.select import best
-from toolkit.select.cluster import assign
+from toolkit.select.cluster import _assign
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.translator.settings import SIZES, Size
 
@@ -196,5 +197,5 @@ def test_the_systems_are_as_many_as_section_3_2_says():
 def test_one_more_cluster_is_the_references():
     """ParaBank 2, section 3.3: eight clusters of many candidates, one of them centered on the reference."""
     keys = ["".join(chr(97 + i) * 8) for i in range(20)]
-    found = set(assign(keys, ParaBank2().clusters))
+    found = set(_assign(keys, ParaBank2().clusters))
     assert found <= set(range(8)) and len(found - {0}) == 7

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from toolkit.augmentation.allot import same_share, wanted_rows
 from toolkit.augmentation.label_check import LabelCheck, cross_validated
-from toolkit.augmentation.new_rows import NewRow
+from toolkit.augmentation.parts import NewRow
 from toolkit.augmentation.summary import Summary
 from toolkit.evaluate.transfer import classification_file, read_labelled
 from toolkit.study.study import Arm

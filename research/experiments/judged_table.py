@@ -17,11 +17,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from research.experiments import systems
 from research.experiments.parabank_runs import authors_run
 from research.reports import report
 from research.reports.figures import table
 from toolkit.annotation.summary import summarise
-from toolkit.evaluate import judged, systems
+from toolkit.evaluate import judged
 from toolkit.evaluate.tables import cell
 
 CHOSEN_FROM = [name for name in systems.PAPER_JUDGED if name != "ParaNMT"]

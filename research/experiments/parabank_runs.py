@@ -13,14 +13,14 @@ from pathlib import Path
 from builders.parabank import Lexicon, ParaBank, parabank
 from builders.parabank2 import ParaBank2, parabank2
 from builders.paranmt import ParaNMT
+from research.experiments import systems
+from research.experiments.systems import Texts
 from research.experiments.table_quality import held_out
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
-from toolkit.evaluate import systems
 from toolkit.evaluate.judged import read_judged
-from toolkit.evaluate.systems import Texts
 from toolkit.generate.systems import parse_systems
 from toolkit.generate.translate import translate_rows
 from toolkit.score.overlap import PieceSplitter, without_punctuation

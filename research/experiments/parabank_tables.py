@@ -21,12 +21,13 @@ from statistics import fmean
 
 import torch
 
+from research.experiments import systems
 from research.experiments.parabank_runs import PAPERS, Run, authors_run, references_of, runs_of
 from research.experiments.table_quality import Encoder
 from research.reports import report
 from research.reports.figures import table
 from toolkit.data.rows import Row
-from toolkit.evaluate import corpus, lengths, systems
+from toolkit.evaluate import corpus, lengths
 from toolkit.evaluate.parsers import open_parser, parse
 from toolkit.evaluate.tables import cell
 from toolkit.evaluate.trees import Parses, tree_edit_distance_signature

@@ -25,11 +25,11 @@ from scipy.stats import spearmanr
 
 from builders.paranmt import ParaNMT
 from research.experiments.parabank_runs import in_shards, references_of
+from research.experiments.systems import PAPER_BY_LENGTH, Texts, system_texts
 from research.reports import report
 from research.reports.figures import number, table
 from toolkit.evaluate.corpus import bare_text, one_minus_bleu
 from toolkit.evaluate.judged import COPIES, read_judged
-from toolkit.evaluate.systems import PAPER_BY_LENGTH, Texts, system_texts
 from toolkit.generate.recipes import first_tokens
 from toolkit.generate.translate import translate_rows
 from toolkit.translator.load import load_translator

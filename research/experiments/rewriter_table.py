@@ -21,16 +21,16 @@ from statistics import fmean, stdev
 from typing import Any
 
 from builders.parabank import Lexicon, ParaBank, parabank
+from research.experiments import systems
 from research.experiments.parabank_runs import in_shards
 from research.experiments.parabank_tables import pair_scores
+from research.experiments.systems import Texts
 from research.experiments.table_quality import Encoder, held_out
 from research.reports import report
 from research.reports.figures_paraphrasers import rewriter_table
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
-from toolkit.evaluate import systems
-from toolkit.evaluate.systems import Texts
 from toolkit.starters import idf_file, shown_name, words_file
 from toolkit.translator.load import Translator, load_translator
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from research.reports.figures import beside, experiment, number, table
-from toolkit.evaluate.judged import PAPER_GRAMMATICAL
-from toolkit.evaluate.systems import (
+from research.experiments.systems import (
     PAPER_JUDGED,
     PAPER_JUDGED_BY_LENGTH,
     PAPER_ORACLES_AGAINST,
     PAPER_ORACLES_JUDGED,
 )
+from research.reports.figures import beside, experiment, number, table
+from toolkit.evaluate.judged import PAPER_GRAMMATICAL
 
 MOST_GRAMMATICAL = "ParaBank 34"  # of the systems in ParaBank's table 5
 LENGTHS = (5, 10, 20, 40)  # words of a reference, ParaBank, section 5.3

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from research.experiments import systems
 from research.reports.figures import beside, experiment, number, ranges, starter, table
 from toolkit.bitext.idf import read_idf
-from toolkit.evaluate import corpus, lengths, systems
+from toolkit.evaluate import corpus, lengths
 from toolkit.evaluate.tables import with_spread
 from toolkit.starters import idf_file
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.annotation.answers import answer_files, append_answers, checked_name, read_answers, read_table, table_text
+from toolkit.annotation._answers import answer_files, append_answers, checked_name, read_answers, read_table, table_text
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.serve import Desk
 from toolkit.annotation.sheets import PARABANK, PARAZH
@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     code = """
 import resource, signal, sys
 from pathlib import Path
-from toolkit.annotation.answers import append_answers
+from toolkit.annotation._answers import append_answers
 from toolkit.annotation.sheets import PARABANK
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))

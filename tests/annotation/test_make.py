@@ -10,7 +10,7 @@ import pytest
 
 from builders.commands.annotate import main
 from toolkit.annotation import make
-from toolkit.annotation.answers import read_items, read_table
+from toolkit.annotation._answers import read_items, read_table
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH, SHEETS
 from toolkit.evaluate.judged import COPIES

@@ -20,7 +20,7 @@ import pytest
 from builders.commands.annotate import main
 from tests.annotation.test_make import write_bank
 from toolkit.annotation import serve
-from toolkit.annotation.answers import read_answers, read_items
+from toolkit.annotation._answers import read_answers, read_items
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.serve import Desk, server
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
@@ -433,7 +433,7 @@ def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
 
 
 def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(serve.Handler, "timeout", 0.3)
+    monkeypatch.setattr(serve._Handler, "timeout", 0.3)
     before = threading.active_count()
     with server(new_sheet(tmp_path), "127.0.0.1", 0) as serving:
         thread = threading.Thread(target=serving.serve_forever)

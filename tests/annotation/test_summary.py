@@ -10,10 +10,10 @@ import pytest
 
 from builders.commands.annotate import main
 from tests.annotation.test_make import write_bank
-from toolkit.annotation.answers import read_items, read_table
+from toolkit.annotation._answers import read_items, read_table
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
-from toolkit.annotation.summary import alpha, markdown, summarise
+from toolkit.annotation.summary import _alpha, markdown, summarise
 from toolkit.evaluate.judged import COPIES
 
 
@@ -123,13 +123,13 @@ def test_alpha_is_that_of_a_published_example():
     ]  # fmt: skip
     ratings = [(str(who), unit, float(said)) for who, line in enumerate(observers)
                for unit, said in enumerate(line.split()) if said != "."]  # fmt: skip
-    levels = {level: alpha(ratings, level)["alpha"] for level in ("nominal", "ordinal", "interval")}
+    levels = {level: _alpha(ratings, level)["alpha"] for level in ("nominal", "ordinal", "interval")}
     assert levels == pytest.approx({"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}, abs=0.001)
-    assert alpha(ratings, "nominal")["texts"] == 11, "the last unit has one rating"
+    assert _alpha(ratings, "nominal")["texts"] == 11, "the last unit has one rating"
     chance = random.Random(0)
     noise = [(who, unit, float(chance.randint(0, 100))) for who in "abc" for unit in range(300)]
-    assert abs(alpha(noise, "interval")["alpha"]) < 0.1
-    assert alpha([("a", 1, 2.0)], "ordinal") == {"alpha": None, "level": "ordinal", "texts": 0}
+    assert abs(_alpha(noise, "interval")["alpha"]) < 0.1
+    assert _alpha([("a", 1, 2.0)], "ordinal") == {"alpha": None, "level": "ordinal", "texts": 0}
 
 
 def test_released_judgments_go_through_the_same_code(tmp_path, capsys):

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 import toolkit
 from tests import tiny
 from tests.augmentation.fake import Rotations
-from toolkit.augmentation import work
+from toolkit.augmentation import _work as work
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 
 TEXTS = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolkit.augmentation.label_check import LabelCheck, cross_validated, probability, regression
+from toolkit.augmentation.label_check import LabelCheck, _probability, cross_validated, regression
 from toolkit.augmentation.parts import NewRow
 from toolkit.augmentation.summary import Summary
 
@@ -56,6 +56,6 @@ def test_a_row_is_judged_by_a_classifier_that_has_not_seen_it(encoder):
 def test_the_probability_of_a_label_that_is_not_the_most_probable_is_zero():
     vectors = np.eye(3)[[0, 0, 1, 1, 2, 2]]
     model = regression().fit(vectors, np.array(["x", "x", "y", "y", "z", "z"]))
-    found = probability(model, np.eye(3), np.array(["x", "z", "z"]))
+    found = _probability(model, np.eye(3), np.array(["x", "z", "z"]))
     assert found[1] == 0 and found[0] == pytest.approx(model.predict_proba(np.eye(3))[0, 0])
-    assert probability("x", np.eye(3), np.array(["x", "y", "x"])).tolist() == [1, 0, 1]
+    assert _probability("x", np.eye(3), np.array(["x", "y", "x"])).tolist() == [1, 0, 1]

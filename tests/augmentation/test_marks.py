@@ -6,8 +6,8 @@ from datasets import Dataset
 
 import toolkit
 from tests.augmentation.fake import Rotations
+from toolkit.augmentation._augment_file import augment_file
 from toolkit.augmentation.adapters import MapAugmenter, TextAugmenter
-from toolkit.augmentation.augment_file import augment_file
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.data.rows import Candidate, Scores
 

@@ -7,7 +7,7 @@ from datasets import ClassLabel, Dataset, DatasetDict
 
 import toolkit
 from tests.augmentation.fake import Rotations
-from toolkit.augmentation.preview import Preview, marked, words
+from toolkit.augmentation.preview import Preview, _marked, _words
 
 
 @pytest.fixture
@@ -63,6 +63,6 @@ def test_what_cannot_be_shown_is_refused(bigger):
     ],
 )
 def test_marks_change_no_text(before, after):
-    left, right = marked(before, after)
+    left, right = _marked(before, after)
     assert re.sub("</?del>", "", left) == before and re.sub("</?ins>", "", right) == after
-    assert "".join(words(before)) == before
+    assert "".join(_words(before)) == before

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import toolkit
 from tests.augmentation.fake import Rotations
 from toolkit.augmentation import containers
-from toolkit.augmentation.spans import wholes
-from toolkit.augmentation.tags import entities
+from toolkit.augmentation._spans import wholes
+from toolkit.augmentation._tags import entities
 
 WORDS = st.sampled_from(
     ["Anna", "met", "the", "42nd", "man", "in", "Paris", ",", "New", "York", "don't", "北京", "É", "."]

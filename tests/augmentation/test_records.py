@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from toolkit.augmentation.csv_rows import fields_of
+from toolkit.augmentation._csv_rows import fields_of
+from toolkit.augmentation._write_rows import Added, write_records, write_values
 from toolkit.augmentation.data_files import read_file
-from toolkit.augmentation.write_rows import Added, write_records, write_values
 
 PROVENANCE = ("augmented_from", "paraphraser", "score")
 

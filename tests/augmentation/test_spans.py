@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.augmentation.spans import find_again, places, read_spans, wholes, write_spans
+from toolkit.augmentation._spans import find_again, places, read_spans, wholes, write_spans
 
 TEXT = "The Denver Broncos beat the Panthers."
 FORMS = [

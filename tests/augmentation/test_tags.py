@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.augmentation.tags import entities, join_tokens, retagged
+from toolkit.augmentation._tags import entities, join_tokens, retagged
 
 SAID = ["Mr.", "Smith", "does", "n't", "work", "for", "the", "U.N.", "in", "New", "York", "."]
 TAGS = ["O", "B-PER", "O", "O", "O", "O", "O", "B-ORG", "O", "B-LOC", "I-LOC", "O"]

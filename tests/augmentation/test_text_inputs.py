@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import toolkit
 from tests.augmentation.fake import Rotations
+from toolkit.augmentation._text_inputs import texts_of
 from toolkit.augmentation.adapters import (
     AugmentedClassifier,
     CollateAugmenter,
@@ -16,7 +17,6 @@ from toolkit.augmentation.adapters import (
     TextAugmenter,
     contrastive_pairs,
 )
-from toolkit.augmentation.text_inputs import texts_of
 
 TEXTS = ["The dog is here.", "It rains a lot."]
 

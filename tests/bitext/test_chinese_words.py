@@ -5,10 +5,10 @@ import pytest
 from toolkit.bitext.idf import count_idf
 from toolkit.bitext.words import is_chinese, lower_words, spaced, words_of
 from toolkit.data.database import database
-from toolkit.encoder.tokens import spell, tokenize
-from toolkit.evaluate.corpus import length_ratio, one_minus_bleu
+from toolkit.encoder.tokens import _spell, tokenize
+from toolkit.evaluate.corpus import _length_ratio, one_minus_bleu
 from toolkit.evaluate.profile import profile
-from toolkit.lexicon.pairs import fill_tokens
+from toolkit.lexicon._pairs import fill_tokens
 from toolkit.score.diversity import diversity
 from toolkit.score.overlap import intersection_over_union, trigram_overlap
 
@@ -33,7 +33,7 @@ def test_overlaps_count_words():
 
 
 def test_corpus_measures_count_words():
-    assert length_ratio([TEXT], ["我们去。"]) == 0.5
+    assert _length_ratio([TEXT], ["我们去。"]) == 0.5
     assert one_minus_bleu([TEXT], [TEXT]) == 0.0 and one_minus_bleu([TEXT], [OTHER]) == 100.0
     assert profile([TEXT])["length_mean"] == 5, "the mark counts, as in every language"
 
@@ -60,5 +60,5 @@ def test_an_idf_table_has_words():
 
 
 def test_an_encoder_reads_characters_or_words():
-    assert spell(tokenize([TEXT, "Oh, 2!"])) == [*TEXT, "oh", ",", "2", "!"]
-    assert spell(tokenize([TEXT, "Oh, 2!"], "words")) == [*WORDS, "。", "oh", ",", "2", "!"]
+    assert _spell(tokenize([TEXT, "Oh, 2!"])) == [*TEXT, "oh", ",", "2", "!"]
+    assert _spell(tokenize([TEXT, "Oh, 2!"], "words")) == [*WORDS, "。", "oh", ",", "2", "!"]

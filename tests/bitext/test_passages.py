@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.bitext.books import read_books, read_paragraphs
+from toolkit.bitext.books import _read_paragraphs, read_books
 from toolkit.bitext.passages import CONTEXT, draw_key, drawn, read_passages, sentences_of
 from toolkit.bitext.text_file import text_lines
 
@@ -55,7 +55,7 @@ def test_a_book_of_project_gutenberg_without_its_frame(tmp_path):
     licence = "We ask that you keep this notice with every copy of the book that you give to somebody.\n\n"
     end = f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}"
     path = write(tmp_path, frame.format(licence, wrapped(BOOK), end))
-    assert list(read_paragraphs(text_lines(path))) == BOOK
+    assert list(_read_paragraphs(text_lines(path))) == BOOK
     assert len(passages(path)) == 3
 
 

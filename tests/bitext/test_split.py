@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from toolkit.bitext.split import position, split_of
+from toolkit.bitext.split import _position, split_of
 
 REFERENCES = [f"Sentence number {i}, spoken on a rainy day." for i in range(20_000)]
 
@@ -13,18 +13,18 @@ REFERENCES = [f"Sentence number {i}, spoken on a rainy day." for i in range(20_0
     "other", ["DON'T  stop", "don’t stop.", "“Don't… stop!”", "Dont stop", "\tdon't\u00a0stop\x00"]
 )
 def test_spelling_does_not_move_a_reference(other):
-    assert position(other, 0) == position("Don't stop!", 0)
-    assert position("Don't start!", 0) != position("Don't stop!", 0)
+    assert _position(other, 0) == _position("Don't stop!", 0)
+    assert _position("Don't start!", 0) != _position("Don't stop!", 0)
 
 
 def test_composed_and_decomposed_text_are_one():
-    assert position("Cafe\u0301", 0) == position("Café", 0)
+    assert _position("Cafe\u0301", 0) == _position("Café", 0)
 
 
 def test_position_is_what_b2sum_says():
     r"""`printf '0\nhelloworld' | b2sum --length 48` and the same with seed 7."""
-    assert position("Hello, world!", 0) == int("5f60a07708f6", 16) / 2**48
-    assert position("Hello, world!", 7) == int("eae4ce1b9cf5", 16) / 2**48
+    assert _position("Hello, world!", 0) == int("5f60a07708f6", 16) / 2**48
+    assert _position("Hello, world!", 7) == int("eae4ce1b9cf5", 16) / 2**48
 
 
 def test_shares_are_met():
@@ -62,7 +62,7 @@ def test_another_seed_is_another_division():
 
 @pytest.mark.parametrize("text", ["", "…!?", "🙂", "\x00"])
 def test_texts_without_letters_share_a_place(text):
-    assert position(text, 0) == position("", 0)
+    assert _position(text, 0) == _position("", 0)
 
 
 @pytest.mark.parametrize(("validation", "test"), [(-0.1, 0.1), (0.1, -0.1), (0.6, 0.5)])

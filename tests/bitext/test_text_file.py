@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from toolkit.annotation.answers import read_table
+from toolkit.annotation._answers import read_table
 from toolkit.bitext.books import read_books
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.read import read_bitext, read_sentences
-from toolkit.bitext.text_file import LONGEST_FIELD, lines, read_text, text_lines, whole_lines
+from toolkit.bitext.text_file import LONGEST_FIELD, _whole_lines, lines, read_text, text_lines
 from toolkit.bitext.words import read_words
-from toolkit.clean.evaluation_sets import read_set
+from toolkit.clean.evaluation_sets import _read_set
 from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.word_vectors import read_word_vectors
-from toolkit.evaluate.parsers import from_file
+from toolkit.evaluate.parsers import _from_file
 from toolkit.generate.prompt import read_prompt
 from toolkit.generate.rewrite_file import read_texts
-from toolkit.generate.synonyms import own_sets
+from toolkit.generate.synonyms import _own_sets
 from toolkit.package.read import read_pairs
 from toolkit.pair_classifier.tasks import read_task
 from toolkit.paraphraser.evaluation import read_outputs, read_test
@@ -47,7 +47,7 @@ READERS = {  # how the texts of a file are read, and what the file holds
     "bitext": (texts_of_bitext, f"{SENTENCE}\t{OTHER}\nJa.\tYes.\n"),
     "monolingual text": (texts_of_sentences, f"{SENTENCE}\n{OTHER}\n"),
     "books": (lambda path: [p for book in read_books([str(path)], "en") for p in book.paragraphs], f"{SENTENCE}\n"),
-    "evaluation set": (lambda path: read_set(str(path)).texts, f"{SENTENCE}\n{OTHER}\n"),
+    "evaluation set": (lambda path: _read_set(str(path)).texts, f"{SENTENCE}\n{OTHER}\n"),
     "pairs": (
         lambda path: [text for table in read_pairs(path) for text in table["sentence1"].to_pylist()],
         f"{SENTENCE}\t{OTHER}\n",
@@ -61,9 +61,9 @@ READERS = {  # how the texts of a file are read, and what the file holds
     "outputs": (lambda path: [text for some in read_outputs(path, 1) for text in some], f"{SENTENCE}\t{OTHER}\n"),
     "known words": (lambda path: sorted(read_words(path)), "dog\ntable\n"),
     "IDF": (lambda path: sorted(read_idf(path).df), "# sentences\t5\ndog\t2\ntable\t1\n"),
-    "synonyms": (lambda path: [sorted(words) for words in own_sets(path)], "dog\thound\ntable\tdesk\n"),
+    "synonyms": (lambda path: [sorted(words) for words in _own_sets(path)], "dog\thound\ntable\tdesk\n"),
     "word vectors": (lambda path: sorted(read_word_vectors(path, 2)), "dog 0.5 1\ntable 1 0\n"),
-    "trees": (lambda path: from_file(path)(["The dog."]), "The dog.\t(S (NP (DT The) (NN dog)))\n"),
+    "trees": (lambda path: _from_file(path)(["The dog."]), "The dog.\t(S (NP (DT The) (NN dog)))\n"),
     "prompt": (lambda path: read_prompt(str(path)).text, "Say in other words: {reference}\n"),
     "answers": (lambda path: read_table(path, ["id", "score"]), "id,score\na,5\n"),
 }
@@ -133,7 +133,7 @@ def test_latin1_is_named_with_its_line(tmp_path):
 def test_a_pipe_is_refused_as_a_pipe(reader, tmp_path):
     pipe = tmp_path / "pipe.txt"
     os.mkfifo(pipe)
-    for read in (lines, whole_lines):
+    for read in (lines, _whole_lines):
         with pytest.raises(ValueError, match="a pipe"):
             next(read(str(pipe)))
 
@@ -142,7 +142,7 @@ def test_a_cut_file_is_broken_after_its_last_line(tmp_path):
     path = tmp_path / "cut.txt"
     for kind, pack in PACKED.items():
         path.write_bytes(pack(b"".join(b"%d\n" % (n * n) for n in range(9000)))[:-60])
-        for read in (lines, whole_lines):
+        for read in (lines, _whole_lines):
             with pytest.raises(ValueError, match="broken after line"):
                 print(kind, sum(1 for _ in read(str(path))))
 
@@ -178,9 +178,9 @@ def test_signs_of_patterns_in_a_path_are_letters_or_refused(tmp_path):
     (tmp_path / "a[1].txt").write_text(f"{SENTENCE}\n")
     (folder / "a.csv").write_text("source,reference\nJa.,Yes.\n")
     (book,) = read_books([str(tmp_path / "a[1].txt")], "en")
-    assert list(book.paragraphs) == [SENTENCE] and read_set(str(tmp_path / "a[1].txt")).texts == [SENTENCE]
+    assert list(book.paragraphs) == [SENTENCE] and _read_set(str(tmp_path / "a[1].txt")).texts == [SENTENCE]
     assert files_at(tmp_path / "a[1].txt") == [tmp_path / "a[1].txt"]
-    for read in (read_set, lambda path: list(read_bitext([path]))):
+    for read in (_read_set, lambda path: list(read_bitext([path]))):
         with pytest.raises(ValueError, match=r"wanted a folder without \[ \] \* \?"):
             read(str(folder))
 

@@ -16,7 +16,7 @@ from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import write_shard
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
-from toolkit.lexicon.pairs import fill_tokens
+from toolkit.lexicon._pairs import fill_tokens
 from toolkit.select.corpus import REFUSED_SQL
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.select.filter import refuse_unknown_words

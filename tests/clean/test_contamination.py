@@ -8,7 +8,7 @@ import pytest
 
 from toolkit.bitext.normalize import match_key
 from toolkit.clean import contamination
-from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, found_in, index_of, search_for
+from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, _found_in, _index_of, search_for
 
 WORDS = [
     "the",
@@ -67,21 +67,21 @@ def test_as_a_plain_loop_says(seed):
     for one in sets:
         for text in chance.sample(one.texts, 15):
             texts += [f"{text.upper()}!", f"{said(1, 4)}, {text}", " ".join(text.split()[1:]), f"{text} {said(6, 9)}"]
-    found = found_in(index_of(sets), pa.array(texts))
+    found = _found_in(_index_of(sets), pa.array(texts))
     assert found == [plain(sets, text) for text in texts]
     kinds = Counter(one[1] if one else None for one in found)
     assert min(kinds.values()) > 20 and len(kinds) == 3
 
 
 def test_short_texts_are_compared_as_a_whole():
-    index = index_of([EvaluationSet("demo", "1", ["I don't know.", "", "?"])])
+    index = _index_of([EvaluationSet("demo", "1", ["I don't know.", "", "?"])])
     texts = ["i dont KNOW", "I don't know him.", "?", "..."]
-    assert found_in(index, pa.array(texts)) == [(0, "equal"), None, (0, "equal"), None]
+    assert _found_in(index, pa.array(texts)) == [(0, "equal"), None, (0, "equal"), None]
 
 
 def test_without_evaluation_texts_nothing_is_found():
-    assert found_in(index_of([]), pa.array(["We go home.", ""])) == [None, None]
-    assert found_in(index_of([EvaluationSet("demo", "1", ["Ja."])]), pa.array([], pa.string())) == []
+    assert _found_in(_index_of([]), pa.array(["We go home.", ""])) == [None, None]
+    assert _found_in(_index_of([EvaluationSet("demo", "1", ["Ja."])]), pa.array([], pa.string())) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -93,7 +93,7 @@ def test_common_ngrams_are_counted_beside_others(seed, monkeypatch):
     sets = [EvaluationSet(f"set-{n}", "1", texts) for n, texts in enumerate(said)]
     texts = [f"so {text} he said" for some in said for text in some[::3]]
     texts += [begin, *(f"{begin} {word}" for word in WORDS), *(text[9:] for text in said[1][::4])]
-    found = found_in(index_of(sets), pa.array(texts))
+    found = _found_in(_index_of(sets), pa.array(texts))
     assert found == [plain(sets, text) for text in texts]
     assert Counter(found)[None] > 20 and len(set(found)) == 3
 
@@ -101,7 +101,7 @@ def test_common_ngrams_are_counted_beside_others(seed, monkeypatch):
 def test_a_common_ngram_is_not_followed(monkeypatch):
     monkeypatch.setattr(contamination, "COMMON", 0)
     text = "the cat sat on the mat where nobody lived"
-    assert found_in(index_of([EvaluationSet("demo", "1", [text])]), pa.array([f"so {text}", text])) == [
+    assert _found_in(_index_of([EvaluationSet("demo", "1", [text])]), pa.array([f"so {text}", text])) == [
         None,
         (0, "equal"),
     ]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from toolkit.bitext import text_file
 from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
-from toolkit.clean.blocks import judged_block
+from toolkit.clean._blocks import judged_block
 from toolkit.clean.corpus import clean_corpus
-from toolkit.clean.rules import CleanSettings, judged
+from toolkit.clean.rules import CleanSettings, _judged
 from toolkit.system.signals import ChildKilled
 
 PIECES = st.sampled_from(
@@ -28,7 +28,7 @@ def rows(tables):
 
 def one_by_one(block, settings, source_lang="de", lang="en"):
     """The rows of a block, from pairs."""
-    pairs = judged(pairs_of(block), settings, source_lang, lang)
+    pairs = _judged(pairs_of(block), settings, source_lang, lang)
     return [(pair.line, pair.source, pair.reference, reason) for pair, reason in pairs]
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from toolkit.augmentation.parts import Part, SkippedError
+from toolkit.augmentation.parts import _Part, _SkippedError
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.clean.rules import CleanSettings
 from toolkit.data.rows import Candidate, Row
-from toolkit.generate.backtranslate import refuse_pairs
+from toolkit.generate.backtranslate import _refuse_pairs
 from toolkit.paraphraser.form import plain
-from toolkit.paraphraser.paraphraser import in_form
+from toolkit.paraphraser.paraphraser import _in_form
 from toolkit.score.guards import guard_rows
 
 LOST = [
@@ -77,16 +77,16 @@ def test_every_row_is_asked_without_guards_and_in_any_language():
 def test_a_paraphrase_keeps_what_the_plain_text_lacks():
     text = "run `make` first"
     candidates = [Candidate("First run 'make'.", "beam", rank=0), Candidate("Run `make` at first.", "beam", rank=1)]
-    kept, lost = in_form(text, candidates, plain(text, "en")[1], "en")
+    kept, lost = _in_form(text, candidates, plain(text, "en")[1], "en")
     assert (kept.text, kept.rank, kept.reason) == ("run `make` at first", 0, None)
     assert (lost.rank, lost.reason) == (None, "mark")
 
 
 def test_a_new_row_keeps_the_marks_whatever_its_source():
-    part = Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
+    part = _Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
     assert part.changes("Hello {name}!") == {"text": "Hello {name}!"}
     for said in ("Hello name!", "...", ""):
-        with pytest.raises(SkippedError, match="wanted the marks of") as error:
+        with pytest.raises(_SkippedError, match="wanted the marks of") as error:
             part.changes(said)
         assert error.value.reason == "mark_lost"
 
@@ -97,5 +97,5 @@ def test_a_back_translation_keeps_the_marks():
         Row("a-1", "a", None, "de", "Please click on {button} here.", "en", "train", candidates=[Candidate(t, "beam")])
         for t in texts
     ]
-    refuse_pairs(rows, CleanSettings(), "de")
+    _refuse_pairs(rows, CleanSettings(), "de")
     assert [row.candidates[0].reason for row in rows] == list(texts.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.clean import measures
+from toolkit.clean import _measures as measures
 from toolkit.clean.texts import Texts
 
 

@@ -9,17 +9,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolkit.bitext.normalize import match_key
-from toolkit.clean.batch import misread_texts, normal_side
-from toolkit.clean.characters import all_characters, match_lengths
-from toolkit.clean.normal_form import NormalForm, form_of, normal, simplifier, traditional
+from toolkit.clean._batch import misread_texts, normal_side
+from toolkit.clean._characters import all_characters, match_lengths
+from toolkit.clean.normal_form import _NormalForm, _simplifier, _traditional, form_of, normal
 from toolkit.clean.texts import Texts
 
-PARAZH = NormalForm(half_width=True, simplified=True)
+PARAZH = _NormalForm(half_width=True, simplified=True)
 FORMS = [
-    NormalForm(),
+    _NormalForm(),
     PARAZH,
-    NormalForm(punctuation=False, direction=True),
-    NormalForm(entities=False, half_width=True, punctuation=False),
+    _NormalForm(punctuation=False, direction=True),
+    _NormalForm(entities=False, half_width=True, punctuation=False),
 ]
 # what the steps of the form act on, and what they make of each other's
 PIECES = st.sampled_from(
@@ -52,14 +52,14 @@ def test_by_hand(text, expected):
 
 
 def test_what_is_off_is_left_alone():
-    off = NormalForm(punctuation=False, entities=False)
+    off = _NormalForm(punctuation=False, entities=False)
     assert normal("„Ｑ＆ampＡ“ &lt; 漢", off) == "„Ｑ＆ampＡ“ &lt; 漢"
 
 
 def test_languages():
-    assert form_of("zh", True, True, False, True) == NormalForm(punctuation=False, simplified=True)
-    assert form_of("zh", True, True, True, False) == NormalForm(half_width=True)
-    assert form_of("en", True, True, True, True) == NormalForm(half_width=True)
+    assert form_of("zh", True, True, False, True) == _NormalForm(punctuation=False, simplified=True)
+    assert form_of("zh", True, True, True, False) == _NormalForm(half_width=True)
+    assert form_of("en", True, True, True, True) == _NormalForm(half_width=True)
     assert normal("\u200fשלום", form_of("he", True, True, False, False)) == "\u200fשלום"
 
 
@@ -84,7 +84,7 @@ def test_many_at_once_as_one_by_one(form, texts):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_character_at_once_as_alone(form):
     characters = [character for character in all_characters() if character != "\n"]
-    sample = characters[:0x3400] + characters[0x3400::97] + sorted(traditional())
+    sample = characters[:0x3400] + characters[0x3400::97] + sorted(_traditional())
     for texts in (sample, [f"a{character}b" for character in sample]):
         assert normal_side(Texts.of(texts), "zh", form, 10, find_misread=False).strings == [
             normal(text, form) for text in texts
@@ -93,13 +93,13 @@ def test_every_character_at_once_as_alone(form):
 
 def test_a_text_much_longer_than_any_rule_allows_is_left_alone():
     text = "„&amp;“ " * 10
-    assert normal_side(Texts.of([text, text[:8]]), "en", NormalForm(), 50, False).strings == ['"&amp;" ' * 10, '"&"']
+    assert normal_side(Texts.of([text, text[:8]]), "en", _NormalForm(), 50, False).strings == ['"&amp;" ' * 10, '"&"']
 
 
 def test_simplified_characters_stay():
-    simplified = {normal(character, PARAZH) for character in traditional()}
-    assert len(traditional()) > 3000 and all(traditional().isdisjoint(text) for text in simplified)
-    assert simplifier()("打坏") != "打坏"  # why text without Traditional characters is not converted
+    simplified = {normal(character, PARAZH) for character in _traditional()}
+    assert len(_traditional()) > 3000 and all(_traditional().isdisjoint(text) for text in simplified)
+    assert _simplifier()("打坏") != "打坏"  # why text without Traditional characters is not converted
 
 
 CODECS = (

@@ -8,7 +8,7 @@ import pytest
 from toolkit.bitext.languages import CODES
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean import language
-from toolkit.clean.measures import script_shares, widths
+from toolkit.clean._measures import script_shares, widths
 from toolkit.clean.rules import RULES, CleanSettings, clean
 from toolkit.clean.texts import Texts
 
@@ -237,7 +237,7 @@ def test_a_side_that_is_surely_in_another_language():
 
 
 def test_the_identifier_knows_its_own_labels():
-    known = set(language.identifier().get_confidence_all())
+    known = set(language._identifier().get_confidence_all())
     assert all(labels <= known for labels in language.LABELS.values())
     assert language.LABELS.keys() <= CODES and set(language.UNSURE) <= known
     groups = [code for group in language.NEAR for code in group.split()]

@@ -4,7 +4,7 @@ import pytest
 from accelerate import PartialState
 
 from tests.conftest import demo_rows
-from toolkit.data.progress import RowsFailed, advance, at_hand, rows_bar
+from toolkit.data.progress import RowsFailed, _advance, at_hand, rows_bar
 from toolkit.data.shards import write_shard
 from toolkit.run.shard_runs import make_shards
 
@@ -17,14 +17,14 @@ def test_rows_count_when_all_stages_have_had_them(capsys):
         assert bar.n == 5
         with at_hand(rows[2:]):
             assert bar.n == 5
-        advance(4)
+        _advance(4)
         assert bar.n == 8
     assert "8/10 rows" in capsys.readouterr().err
 
 
 def test_outside_of_a_run_nothing_is_shown(capsys):
     with at_hand(demo_rows()):
-        advance(3)
+        _advance(3)
     assert capsys.readouterr().err == ""
 
 
@@ -40,7 +40,7 @@ def test_a_bar_ends_with_its_run():
     with pytest.raises(ZeroDivisionError), rows_bar(10, 0, 1, "rows", False):
         raise ZeroDivisionError
     with rows_bar(10, 0, 1, "rows", True) as bar:
-        advance(1)
+        _advance(1)
     assert bar.n == 1
 
 
@@ -83,6 +83,6 @@ def test_a_score_that_is_no_number_stops_its_shard(score, name, tmp_path):
 def test_a_stage_that_reports_more_leaves_the_bar_at_its_end(capsys):
     with rows_bar(total=3, done=0, stages=1, label="rows", shown=True) as bar:
         for _ in range(5):
-            advance(1)
+            _advance(1)
         assert bar.n == 3
     assert "3/3 rows" in capsys.readouterr().err

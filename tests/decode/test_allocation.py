@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from toolkit.decode.allocation import allocate
+from toolkit.decode._allocation import allocate
 
 
 @pytest.mark.parametrize(

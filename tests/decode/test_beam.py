@@ -13,7 +13,7 @@ from tests.ties import Scored, assert_same_hypotheses, assert_same_searches, sco
 from toolkit.bitext.words import constraint_words
 from toolkit.decode.beam import beam_search
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import moved
+from toolkit.decode.engine import _moved
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.shared import SharedEngine
@@ -56,7 +56,7 @@ class Toy:
             yield part, self.logits_of[hidden[part]]
 
     def move(self, state, source, target, rows):
-        state.key = moved(state.key, source, target, rows)
+        state.key = _moved(state.key, source, target, rows)
 
 
 def everything(toy: Toy, source: int, limit: int) -> list[tuple[list[int], float]]:

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from toolkit.decode.constraints import NONE, NegativeConstraints
+from toolkit.decode.constraints import NONE, _NegativeConstraints
 
 
 def forbidden(phrases: list[list[int]], history: list[int]) -> set[int]:
     """The ids that one row with this history may not say."""
-    constraints = NegativeConstraints.of([phrases])
+    constraints = _NegativeConstraints.of([phrases])
     assert constraints is not None
     said = torch.tensor([history], dtype=torch.long).view(1, len(history))
     return set(constraints.forbidden(torch.tensor([0]), said)[0].tolist()) - {NONE}
@@ -43,7 +43,7 @@ def test_forbidden(phrases, history, wanted):
 
 
 def test_each_row_has_the_phrases_of_its_list():
-    constraints = NegativeConstraints.of([[], [[5, 6], [9]], [[4]]])
+    constraints = _NegativeConstraints.of([[], [[5, 6], [9]], [[4]]])
     found = constraints.forbidden(torch.tensor([1, 0, 2, 1]), torch.tensor([[5], [5], [5], [6]]))
     assert [set(row) - {NONE} for row in found.tolist()] == [{6, 9}, set(), {4}, {9}]
 
@@ -53,10 +53,10 @@ def test_unsaid_steps_are_no_ids():
 
 
 def test_no_phrases_no_constraints():
-    assert NegativeConstraints.of([[], []]) is None
-    assert NegativeConstraints.of([]) is None
+    assert _NegativeConstraints.of([[], []]) is None
+    assert _NegativeConstraints.of([]) is None
 
 
 def test_an_empty_phrase_is_an_error():
     with pytest.raises(ValueError, match="wanted phrases of at least one token, got an empty one"):
-        NegativeConstraints.of([[[3]], [[]]])
+        _NegativeConstraints.of([[[3]], [[]]])

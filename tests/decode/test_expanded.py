@@ -7,10 +7,10 @@ from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGen
 from tests.decode.generated import generated_beams
 from tests.ties import assert_same_searches, scored
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine

@@ -15,7 +15,7 @@ from toolkit.bitext.words import constraint_words
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import Engine
-from toolkit.decode.forbidden import ForbiddenPhrases, ForbiddenWords
+from toolkit.decode.forbidden import _ForbiddenPhrases, _ForbiddenWords
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import WHOLE, Sample, sample
 from toolkit.decode.words import KnownWords, WordTable
@@ -105,11 +105,11 @@ def test_how_long_the_short_list_is_changes_nothing(marian, monkeypatch, kind, m
     found = sample(marian.engine, marian.sources, constraints, KEYS, 10, LIMIT)
     lists = []
 
-    def looked(self: ForbiddenWords | ForbiddenPhrases) -> int:
+    def looked(self: _ForbiddenWords | _ForbiddenPhrases) -> int:
         lists.append(len(self.state.open_word) if kind == "words" else len(self.lists))
         return more
 
-    monkeypatch.setattr(ForbiddenWords if kind == "words" else ForbiddenPhrases, "more", property(looked))
+    monkeypatch.setattr(_ForbiddenWords if kind == "words" else _ForbiddenPhrases, "more", property(looked))
     again = sample(marian.engine, marian.sources, constraints, KEYS, 10, LIMIT)
     assert [s.ids for s in again] == [s.ids for s in found]
     assert [s.logprob for s in again] == pytest.approx([s.logprob for s in found], abs=1e-5)
@@ -120,7 +120,7 @@ def test_fewer_tokens_than_the_top_k_are_drawn_with_their_own_probabilities(mari
     logprobs = first_logprobs(marian.engine, marian.sources[0])
     kept = logprobs.argsort(descending=True)[[0, 4, 9, 30]].tolist()
     others = [[[i] for i in range(len(logprobs)) if i not in kept]]
-    monkeypatch.setattr(ForbiddenPhrases, "more", property(lambda self: 0))
+    monkeypatch.setattr(_ForbiddenPhrases, "more", property(lambda self: 0))
     found = sample(marian.engine, marian.sources[:1], others, list(range(3000)), 10, 1)
     shares = logprobs[kept].softmax(-1).tolist()
     assert chi_square([sum(s.ids == [i] for s in found) for i in kept], shares) < CHI_SQUARE_9

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from toolkit.bitext.words import constraint_words
-from toolkit.decode.automata import CLOSE_WORD, NO_PIECE, transition_table
-from toolkit.decode.constraint_set import ConstraintSet, begins_with, times_said
-from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode._automata import CLOSE_WORD, NO_PIECE, transition_table
+from toolkit.decode._constraint_state import ConstraintState
+from toolkit.decode.constraint_set import ConstraintSet, _begins_with, times_said
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
 
@@ -314,7 +314,7 @@ def constraints(chance: random.Random, surfaces: Sequence[str]) -> ConstraintSet
 
 def broken(one: ConstraintSet, text: str) -> int:
     """How often a text says what it must not."""
-    return sum(times_said(text, p) for p in one.negative) + sum(begins_with(text, p) for p in one.not_first)
+    return sum(times_said(text, p) for p in one.negative) + sum(_begins_with(text, p) for p in one.not_first)
 
 
 def closed_part(text: str) -> str:

@@ -7,12 +7,12 @@ import torch
 from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
 
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.decode._source import places
+from toolkit.decode._top_k import top
 from toolkit.decode.constraints import NONE
 from toolkit.decode.draw import uniform
 from toolkit.decode.sampling import Sample, sample, samples_of
 from toolkit.decode.shared import SharedEngine
-from toolkit.decode.source import places
-from toolkit.decode.top_k import top
 
 LIMIT = 40
 CHI_SQUARE_9, CHI_SQUARE_15 = 27.88, 37.70  # p = 0.001 with 9 and 15 degrees of freedom (any statistics table)

@@ -7,10 +7,10 @@ from tests import families
 from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode import source
+from toolkit.decode import _source as source
+from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import ExpandedEngine
-from toolkit.decode.sampling import WHOLE, branch, sample
+from toolkit.decode.sampling import WHOLE, _branch, sample
 from toolkit.decode.shared import SharedEngine
 
 EACH, LIMIT = 24, 12
@@ -122,7 +122,7 @@ def test_branching_keeps_every_samples_prefix(seed):
     for _ in range(6):
         drawn = torch.randint(0, 3, (len(row),), generator=chance)
         prefixes = [[*before, int(token)] for before, token in zip(prefixes, drawn, strict=True)]
-        row, last = branch(Moves(), state, row, drawn)
+        row, last = _branch(Moves(), state, row, drawn)
         for place, token in enumerate(last.tolist()):
             if token != Moves.pad:
                 state.said[place] = [*state.said[place], token]

@@ -15,9 +15,9 @@ from transformers import (
 from tests.decode.generated import generated_beams
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.ties import assert_same_searches, scored
+from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
-from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from toolkit.bitext.words import constraint_words, continues_word
-from toolkit.decode.constraint_set import begins_with, times_said
-from toolkit.decode.words import NOTHING, KnownWords, WordTable, word_hash
+from toolkit.decode.constraint_set import _begins_with, times_said
+from toolkit.decode.words import NOTHING, KnownWords, WordTable, _word_hash
 
 # Pieces that begin words, go on with them, close them, and hold whole words inside themselves.
 MIXED = ["", "", " a", "b", " ", "s.", " (a", "...", "a-b", ",", "字", " 東京", "'", "-c-d-", "A", "\u0301", "7", "\n"]
@@ -82,18 +82,18 @@ def test_times_said(text, phrase, wanted):
     ],
 )
 def test_begins_with(text, phrase, wanted):
-    assert begins_with(text, phrase) is wanted
+    assert _begins_with(text, phrase) is wanted
 
 
 def test_the_hash_of_a_word_is_a_polynomial_in_64_signed_bits():
     base = 0x5851F42D4C957F2D
-    assert word_hash("") == NOTHING
-    assert word_hash("a") == ord("a") + 1
+    assert _word_hash("") == NOTHING
+    assert _word_hash("a") == ord("a") + 1
     exact = ((ord("a") + 1) * base + ord("b") + 1) * base + ord("c") + 1
-    assert (word_hash("abc") - exact) % 2**64 == 0
-    assert -(2**63) <= word_hash("abc" * 9) < 2**63
+    assert (_word_hash("abc") - exact) % 2**64 == 0
+    assert -(2**63) <= _word_hash("abc" * 9) < 2**63
     words = {f"{a}{b}{c}" for a in "abc\u0301字" for b in "abAB19" for c in ("", "a", "aa", "aaa")}
-    assert len({word_hash(word) for word in words}) == len(words)
+    assert len({_word_hash(word) for word in words}) == len(words)
 
 
 def follow(table: WordTable, ids: list[int]) -> tuple[list[int], int]:
@@ -110,7 +110,7 @@ def test_pieces_say_the_words_of_their_text(seed):
     chance = random.Random(seed)
     ids = [chance.randrange(1, len(MIXED)) for _ in range(12)]
     closed, _ = follow(WordTable.of(MIXED, EOS), [*ids, EOS])
-    assert closed == [word_hash(word) for word in constraint_words("".join(MIXED[i] for i in ids))]
+    assert closed == [_word_hash(word) for word in constraint_words("".join(MIXED[i] for i in ids))]
 
 
 def test_many_rows_at_a_time_are_the_same():
@@ -138,7 +138,7 @@ def test_what_closes_and_what_closes_first(piece, closes, fresh):
 
 
 def hashes(*words: str) -> torch.Tensor:
-    return torch.tensor([[word_hash(word) for word in words]])
+    return torch.tensor([[_word_hash(word) for word in words]])
 
 
 def test_known_words_come_with_a_capital_and_in_capitals():

@@ -16,12 +16,12 @@ from toolkit.encoder.modules import (
     LONGEST_RUN,
     Architecture,
     ParaphrasticEncoder,
-    averages,
+    _averages,
     kind_of,
     sentence_transformer,
 )
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
-from toolkit.train.encoder_pairs import transposed
+from toolkit.train.encoder_pairs import _transposed
 
 SAID = ["The dog sleeps, doesn't it?", "A dog and the cat.", "\u4f60\u597d dog"]
 ASKED = [
@@ -158,13 +158,13 @@ def test_the_fast_gradient_is_torchs():
     chance = np.random.default_rng(0)
     rows, lengths = chance.integers(0, 7, 40), [9, 0, 1, 20, 0, 10]
     offsets = np.append(0, np.cumsum(lengths))
-    texts, ends = transposed(rows, offsets, 8)  # nobody reads row 7
+    texts, ends = _transposed(rows, offsets, 8)  # nobody reads row 7
     weights, table = chance.normal(size=(6, 3)), chance.normal(size=(8, 3))
     given = [torch.from_numpy(a) for a in (rows, offsets, texts, ends)]
     found = []
     for chosen in (given[:2], given):
         leaf = torch.tensor(table, requires_grad=True)
-        means = averages(leaf, *chosen)
+        means = _averages(leaf, *chosen)
         (means * torch.from_numpy(weights)).sum().backward()
         found.append((means.detach(), leaf.grad))
     assert torch.equal(found[0][0], found[1][0])

@@ -7,7 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toolkit.encoder.tokens import FACTOR, LONGEST_WORD, classes, spell, spell_trigram, tokenize, trigrams, word_keys
+from toolkit.encoder.tokens import (
+    FACTOR,
+    LONGEST_WORD,
+    _classes,
+    _spell,
+    _spell_trigram,
+    _trigrams,
+    _word_keys,
+    tokenize,
+)
 
 ALONE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 LETTER = rf"(?![{ALONE}])[^\W_]"
@@ -58,20 +67,20 @@ def test_odd_texts_by_hand():
     texts = ["dogs' o\u2019er''s", "a\0B", "\u4f60's", " \ud83d", "\U0001f600\U0001f600", "", "n\u0303o"]
     tokens = tokenize(texts)
     wanted = [["dogs", "'", "o", "'er", "'", "'", "s"], ["a", "b"], ["\u4f60", "'", "s"], [], ["\U0001f600"] * 2, []]
-    assert by_text(spell(tokens), tokens.offsets) == [*wanted, ["\u00f1o"]]
+    assert by_text(_spell(tokens), tokens.offsets) == [*wanted, ["\u00f1o"]]
 
 
 def test_the_words_are_those_of_the_regular_expression():
     texts = ODD + random_texts(400)
     tokens = tokenize(texts)
     wanted = [oracle(text) for text in texts]
-    assert by_text(spell(tokens), tokens.offsets) == wanted
+    assert by_text(_spell(tokens), tokens.offsets) == wanted
     said = [word for words in wanted for word in words]
     assert len(said) > 2000 and sum("'" in word and len(word) > 1 for word in said) > 100, "nothing was compared"
 
 
 def test_every_code_point_has_the_class_that_the_regular_expression_gives_it():
-    found = classes("characters")
+    found = _classes("characters")
     assert len(found) == 0x110000
     chosen = [*range(0x3500), *range(0x9FF0, 0xA010), *range(0xD7F0, 0x11000), *range(0x1FFF0, 0x20010), 0x10FFFF]
     for point in chosen:
@@ -83,33 +92,33 @@ def test_every_code_point_has_the_class_that_the_regular_expression_gives_it():
 def test_a_batch_is_its_texts_one_by_one():
     texts = ODD + random_texts(400)
     together = tokenize(texts)
-    keys, (grams, offsets) = word_keys(together), trigrams(together)
+    keys, (grams, offsets) = _word_keys(together), _trigrams(together)
     assert offsets[-1] == len(grams) > 5000
     for n, text in enumerate(texts):
         alone = tokenize([text])
         a, b = together.offsets[n : n + 2]
-        assert word_keys(alone).tolist() == keys[a:b].tolist()
-        found, ends = trigrams(alone)
+        assert _word_keys(alone).tolist() == keys[a:b].tolist()
+        found, ends = _trigrams(alone)
         assert ends.tolist() == [0, len(found)]
         assert found.tolist() == grams[offsets[n] : offsets[n + 1]].tolist()
 
 
 def test_keys_are_the_sums_of_whole_numbers_and_tell_words_apart():
     tokens = tokenize(ODD + random_texts(400))
-    words, keys = spell(tokens), word_keys(tokens)
+    words, keys = _spell(tokens), _word_keys(tokens)
     assert keys.dtype == np.uint64
     for word, key in zip(words, keys.tolist(), strict=True):
         powers = (pow(FACTOR, min(n + 1, LONGEST_WORD), 2**64) for n in range(len(word)))
         assert key == sum((ord(letter) + 1) * power for letter, power in zip(word, powers, strict=True)) % 2**64
     assert len(set(keys.tolist())) == len(set(words)) > 500
-    ab, ba, zero = word_keys(tokenize(["ab ba abab"])).tolist()
+    ab, ba, zero = _word_keys(tokenize(["ab ba abab"])).tolist()
     assert len({ab, ba, zero}) == 3
 
 
 def test_trigrams_are_windows_over_the_spaced_words():
     texts = ["oh", "a", "don't", "", "x\u4f60", *ODD, *random_texts(100)]
-    keys, offsets = trigrams(tokenize(texts))
-    found = by_text([spell_trigram(key) for key in keys.tolist()], offsets)
+    keys, offsets = _trigrams(tokenize(texts))
+    found = by_text([_spell_trigram(key) for key in keys.tolist()], offsets)
     assert found[:5] == [
         [" oh", "oh "],
         [" a "],
@@ -125,14 +134,14 @@ def test_trigrams_are_windows_over_the_spaced_words():
 def test_nothing_has_no_words(texts):
     tokens = tokenize(texts)
     assert tokens.offsets.tolist() == [0] * (len(texts) + 1)
-    assert spell(tokens) == [] and word_keys(tokens).tolist() == []
-    keys, offsets = trigrams(tokens)
+    assert _spell(tokens) == [] and _word_keys(tokens).tolist() == []
+    keys, offsets = _trigrams(tokens)
     assert keys.tolist() == [] and offsets.tolist() == [0] * (len(texts) + 1)
 
 
 def test_ten_thousand_words():
     tokens = tokenize(["", "Word, " * 10_000, "end"])
     assert tokens.offsets.tolist() == [0, 0, 20_000, 20_001]
-    keys = word_keys(tokens)
+    keys = _word_keys(tokens)
     assert len(set(keys[0:20_000:2].tolist())) == len(set(keys[1:20_000:2].tolist())) == 1
-    assert trigrams(tokens)[1].tolist() == [0, 0, 10_000 * 7 + 1 - 2, 10_000 * 7 - 1 + 3]
+    assert _trigrams(tokens)[1].tolist() == [0, 0, 10_000 * 7 + 1 - 2, 10_000 * 7 - 1 + 3]

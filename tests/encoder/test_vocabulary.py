@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from toolkit.encoder import vocabulary
-from toolkit.encoder.tokens import tokenize, trigrams, word_keys
+from toolkit.encoder.tokens import _trigrams, _word_keys, tokenize
 from toolkit.encoder.vocabulary import (
     MIX,
     UNKNOWN,
     Vocabulary,
+    _keys_of_trigrams,
+    _read_entries,
+    _write_entries,
     character_trigrams,
     count_trigrams,
     count_words,
-    keys_of_trigrams,
-    read_entries,
     words,
-    write_entries,
 )
 
 
@@ -70,13 +70,13 @@ def test_words_of_any_letters_are_found():
     assert len(table) == 8
     asked = "E\u0301TE\u0301 \u4f60\u4f60 \U0001f600 tom's <unk> \u0645\u0631\u062d\u0628\u0627 \u00df " + "X" * 1500
     wanted = [1, 2, 2, 3, -1, 4, -1, -1, -1, 5, 6, 7]
-    assert table.find(word_keys(tokenize([asked]))).tolist() == wanted
+    assert table.find(_word_keys(tokenize([asked]))).tolist() == wanted
 
 
 def test_trigrams_of_any_letters_are_found():
     entries = [" oh", "oh ", "h \U0001f600", " \U0001f600 "]
-    keys = trigrams(tokenize(["oh\U0001f600"]))[0]
-    assert keys_of_trigrams(entries).tolist() == keys.tolist()
+    keys = _trigrams(tokenize(["oh\U0001f600"]))[0]
+    assert _keys_of_trigrams(entries).tolist() == keys.tolist()
     assert character_trigrams(entries[::-1]).find(keys).tolist() == [3, 2, 1, 0]
 
 
@@ -107,8 +107,8 @@ def test_trigrams_are_counted_most_frequent_first(at_a_time, monkeypatch):
 
 def test_entries_come_back_from_their_file(tmp_path):
     for entries in ([UNKNOWN, "tom", "\u4f60", "\U0001f600", "#"], [UNKNOWN]):
-        write_entries(tmp_path / "words.txt", words(entries))
-        assert read_entries(tmp_path / "words.txt") == entries
+        _write_entries(tmp_path / "words.txt", words(entries))
+        assert _read_entries(tmp_path / "words.txt") == entries
     for entries in ([" a ", "a b", " \u2009'", "\u00e9\u00e9 "], []):
-        write_entries(tmp_path / "trigrams.txt", character_trigrams(entries))
-        assert read_entries(tmp_path / "trigrams.txt") == entries
+        _write_entries(tmp_path / "trigrams.txt", character_trigrams(entries))
+        assert _read_entries(tmp_path / "trigrams.txt") == entries

@@ -9,11 +9,11 @@ from toolkit.evaluate.corpus import (
     BATCH_PAIRS,
     BLEU_SIGNATURE,
     Comparison,
-    length_ratio,
+    _length_ratio,
     one_minus_bleu,
     rank_table,
 )
-from toolkit.evaluate.trees import Parses, read_tree
+from toolkit.evaluate.trees import Parses, _read_tree
 from toolkit.score.overlap import intersection_over_union, intersection_over_union_signature, without_punctuation
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "in", "on", "house", "garden"]
@@ -53,7 +53,7 @@ def test_comparison_in_chunks_is_the_comparison_of_all():
         comparison.add(reference, paraphrase)
     measures = comparison.measures()
     assert measures["one_minus_bleu"] == pytest.approx(expected)
-    assert measures["length_ratio"] == pytest.approx(length_ratio(references, paraphrases))
+    assert measures["length_ratio"] == pytest.approx(_length_ratio(references, paraphrases))
     assert comparison.measures() == measures and not comparison.buffer
 
 
@@ -62,12 +62,12 @@ def test_lists_that_are_no_pairs_are_refused(references, paraphrases):
     with pytest.raises(ValueError, match="wanted as many paraphrases as references"):
         one_minus_bleu(references, paraphrases)
     with pytest.raises(ValueError, match="wanted as many paraphrases as references"):
-        length_ratio(references, paraphrases)
+        _length_ratio(references, paraphrases)
 
 
 def test_references_without_words_are_refused():
     with pytest.raises(ValueError, match="got punctuation only"):
-        length_ratio(["?!"], ["What?"])
+        _length_ratio(["?!"], ["What?"])
 
 
 def test_intersection_over_union_strips_case_punctuation_and_the_space_symbol():
@@ -116,7 +116,7 @@ TREES = {
     "going": "(FRAG (VP going))",
     "hm": None,
 }
-PARSES = Parses("by hand", {text: tree and read_tree(tree) for text, tree in TREES.items()})
+PARSES = Parses("by hand", {text: tree and _read_tree(tree) for text, tree in TREES.items()})
 
 
 def test_tree_edit_distance_of_ranks_by_hand():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tiny import word_encoder
-from toolkit.evaluate.embeddings import TABLES, TASKS, Figure, as_json, cell, evaluate_encoder, markdown
+from toolkit.evaluate.embeddings import TABLES, TASKS, _cell, _Figure, as_json, evaluate_encoder, markdown
 from toolkit.evaluate.sts import SETS, correlations, read_benchmark, read_chinese_identification
 
 WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
@@ -136,8 +136,8 @@ def test_every_figure_of_pairs_has_a_column(tmp_path, encoder):
 
 
 def test_tables_have_the_papers_rows_below():
-    one = {"STS 2014": Figure(70.05, "one"), "STS 2016 Spearman": Figure(1, "rho"), "MRPC F1": Figure(81.26, "f1")}
-    encoders = {"a": (one, ["STS 2012: wanted x"]), "b": ({"STS 2014": Figure(-3, "other")}, ["STS 2012: wanted x"])}
+    one = {"STS 2014": _Figure(70.05, "one"), "STS 2016 Spearman": _Figure(1, "rho"), "MRPC F1": _Figure(81.26, "f1")}
+    encoders = {"a": (one, ["STS 2012: wanted x"]), "b": ({"STS 2014": _Figure(-3, "other")}, ["STS 2012: wanted x"])}
     printed = markdown(encoders)
     title = "STS, Pearson x 100, mean over sets"
     assert row(printed, title, "a") == ["-", "-", "70.0", "-", "-"] and row(printed, title, "b")[2] == "-3.0"
@@ -145,7 +145,7 @@ def test_tables_have_the_papers_rows_below():
     assert row(printed, "STS 2016", "a") == ["-", "1.0", "-", "-"]
     assert row(printed, "STS 2016", "ParaBank 2, table 3: ParaNMT") == ["75.4", "76.3", "-", "-"]
     assert "## STS Benchmark" not in printed  # of which nobody has a figure
-    scored = markdown({"a": ({"STS Benchmark dev": Figure(1, "dev")}, [])})
+    scored = markdown({"a": ({"STS Benchmark dev": _Figure(1, "dev")}, [])})
     assert row(scored, "STS Benchmark", "ParaNMT, table 9: WORD, TRIGRAM, 600") == ["79.9", "-", "-", "-"]
     assert row(printed, "Frozen embeddings", "a")[6:8] == ["-", "81.3"]
     assert row(printed, "Frozen embeddings", "ParaNMT, table 14: WORD, 300")[6:] == [
@@ -165,11 +165,11 @@ def test_tables_have_the_papers_rows_below():
 def test_no_table_is_narrower_than_its_paper():
     for table in TABLES:
         assert table.task in TASKS and all(len(values) <= len(table.columns) for values in table.paper.values())
-    assert cell(None) == "-"
+    assert _cell(None) == "-"
 
 
 def test_json_holds_all_figures():
-    made = as_json({"a": ({"MR": Figure(1.5, "s")}, ["CR: wanted x"])})
+    made = as_json({"a": ({"MR": _Figure(1.5, "s")}, ["CR: wanted x"])})
     kept = {"a": {"figures": {"MR": {"value": 1.5, "signature": "s"}}, "missing": ["CR: wanted x"]}}
     assert json.loads(json.dumps(made)) == kept
 

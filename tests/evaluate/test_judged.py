@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from toolkit.evaluate.judged import PAPER_GRAMMATICAL, JudgedText, by_system, read_judged, split_half, system_name
-from toolkit.evaluate.systems import PAPER_JUDGED
+from research.experiments.systems import PAPER_JUDGED
+from toolkit.evaluate.judged import PAPER_GRAMMATICAL, _JudgedText, _system_name, by_system, read_judged, split_half
 
 HEAD = "worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm\n"
 
@@ -23,16 +23,16 @@ def test_equal_texts_are_one_and_quotes_are_the_files(tmp_path):
     references, texts = read_judged(write(tmp_path, HEAD + lines))
     assert references == {"1": "He said no.", "2": '"Go," she said.'}
     assert texts == [
-        JudgedText("1", "He refused.", {"ParaBank 17", "ParaNMT", "ParaBank 28"}, [40.0, 70.0], [2, 1, 2], 5),
-        JudgedText("2", '"Go," she said.', {"copies of the reference"}, [100.0], [2], 20),
+        _JudgedText("1", "He refused.", {"ParaBank 17", "ParaNMT", "ParaBank 28"}, [40.0, 70.0], [2, 1, 2], 5),
+        _JudgedText("2", '"Go," she said.', {"copies of the reference"}, [100.0], [2], 20),
     ]
 
 
 def test_one_flag_of_one_annotator_is_enough():
     texts = [
-        JudgedText("1", "a", {"ParaBank 28"}, [10], [2, 2, 2]),
-        JudgedText("2", "b", {"ParaBank 28", "ParaBank 3"}, [20, 40], [2, 2, 0, 0]),
-        JudgedText("3", "c", {"ParaBank 28", "ParaNMT"}, [], [1]),
+        _JudgedText("1", "a", {"ParaBank 28"}, [10], [2, 2, 2]),
+        _JudgedText("2", "b", {"ParaBank 28", "ParaBank 3"}, [20, 40], [2, 2, 0, 0]),
+        _JudgedText("3", "c", {"ParaBank 28", "ParaNMT"}, [], [1]),
     ]
     found = by_system(texts)
     assert list(found) == ["ParaNMT", "ParaBank 3", "ParaBank 28"]
@@ -42,9 +42,9 @@ def test_one_flag_of_one_annotator_is_enough():
 
 
 def test_halves_of_annotators_that_agree_and_that_do_not():
-    alike = [JudgedText(str(i), "a", scores=[float(i)] * 4) for i in range(20)]
-    apart = [JudgedText(str(i), "a", scores=[float(i), float(-i)]) for i in range(20)]
-    alone = [JudgedText("1", "a", scores=[5.0])]
+    alike = [_JudgedText(str(i), "a", scores=[float(i)] * 4) for i in range(20)]
+    apart = [_JudgedText(str(i), "a", scores=[float(i), float(-i)]) for i in range(20)]
+    alone = [_JudgedText("1", "a", scores=[5.0])]
     assert split_half(alike + alone, lambda text: text.scores, 0) == pytest.approx(1)
     assert split_half(apart, lambda text: text.scores, 0) < -0.3
 
@@ -74,5 +74,5 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_names_are_those_of_the_papers_tables():
-    assert {system_name(number) for number in ("35", "17", "21", "28", "31", "34")} == set(PAPER_GRAMMATICAL)
+    assert {_system_name(number) for number in ("35", "17", "21", "28", "31", "34")} == set(PAPER_GRAMMATICAL)
     assert PAPER_GRAMMATICAL.keys() == PAPER_JUDGED.keys()

@@ -11,16 +11,16 @@ from sklearn.linear_model import Ridge
 from builders.commands.train_judgment import main
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judgment_fit import (
-    JudgedPairs,
+    _JudgedPairs,
+    _last_fifth,
+    _out_of_fold,
+    _system_means,
+    _within_references,
     cosine_figures,
     fit,
-    last_fifth,
-    out_of_fold,
     read_judgments,
-    system_means,
-    within_references,
 )
-from toolkit.score.judgment import SHIPPED, read_regression
+from toolkit.score.judgment import SHIPPED, _read_regression
 from toolkit.score.judgment_features import SIGNS
 
 
@@ -42,17 +42,17 @@ def test_each_reference_counts_the_same():
     assert fit(values, scores, np.array([1, 1, 1, 2])).intercept == pytest.approx(50)
 
 
-def judged(references: int) -> JudgedPairs:
+def judged(references: int) -> _JudgedPairs:
     """Five candidates of each reference; their scores are noise, but the same for all of a reference."""
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(references), 5)
     scores = np.repeat(rng.uniform(0, 100, references), 5)
     values = np.repeat(rng.normal(size=(references, len(SIGNS))), 5, 0)
-    return JudgedPairs([str(g) for g in groups], ["x"] * len(groups), [{"1"}] * len(groups), scores, groups, values)
+    return _JudgedPairs([str(g) for g in groups], ["x"] * len(groups), [{"1"}] * len(groups), scores, groups, values)
 
 
 def test_no_fold_splits_a_reference():
-    found, cuts = out_of_fold(judged(60))
+    found, cuts = _out_of_fold(judged(60))
     groups = np.repeat(np.arange(60), 5)
     assert sorted(np.concatenate(cuts)) == list(range(300))
     assert [len(set(groups[a]) & set(groups[b])) for a in cuts for b in cuts if a is not b] == [0] * 90
@@ -61,8 +61,8 @@ def test_no_fold_splits_a_reference():
 
 def test_within_references_ranks_only_inside_each():
     j = judged(3)._replace(scores=np.arange(15.0))
-    assert within_references(np.tile(np.arange(5.0), 3), j) == pytest.approx(1)
-    assert within_references(np.repeat([0.0, 5.0, 10.0], 5) - np.tile(np.arange(5.0), 3) / 10, j) == pytest.approx(-1)
+    assert _within_references(np.tile(np.arange(5.0), 3), j) == pytest.approx(1)
+    assert _within_references(np.repeat([0.0, 5.0, 10.0], 5) - np.tile(np.arange(5.0), 3) / 10, j) == pytest.approx(-1)
 
 
 def write_judgments(folder, records: list[tuple[str, str, str, str, str]]) -> None:
@@ -94,7 +94,7 @@ def test_the_cosine_alone_is_measured_on_the_last_fifth():
     """The nearer a text is to its reference, the better it was judged."""
     references = [f"The dog number {i} sleeps." for i in range(40) for _ in range(3)]
     texts = [text for reference in references[::3] for text in (reference, "The dog sleeps.", "Money is gone!")]
-    judged = JudgedPairs(
+    judged = _JudgedPairs(
         references, texts, [set()] * 120, np.array([90.0, 50.0, 10.0] * 40), np.zeros(120), np.zeros(0)
     )
     encoder = load_encoder("starter/encoder")
@@ -128,14 +128,14 @@ def test_another_target_wants_a_file_of_its_own(capsys):
 
 
 def test_the_last_fifth_is_of_whole_references():
-    found = last_fifth([str(i // 3) for i in range(3000)])
+    found = _last_fifth([str(i // 3) for i in range(3000)])
     assert found.reshape(1000, 3).mean(1).tolist() == found[::3].tolist()
     assert 0.15 < found.mean() < 0.25
 
 
 def test_the_means_of_a_system_are_of_its_candidates():
     pairs = judged(1)._replace(systems=[{"a"}, {"a", "b"}, {"b"}, {"b"}, {"b"}], scores=np.arange(5.0))
-    assert system_means(np.array([0.0, 2.0, 4.0, 6.0, 8.0]), pairs) == ([1.0, 5.0], [0.5, 2.5])
+    assert _system_means(np.array([0.0, 2.0, 4.0, 6.0, 8.0]), pairs) == ([1.0, 5.0], [0.5, 2.5])
 
 
 def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys):
@@ -164,8 +164,8 @@ def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys
     assert figures["spearman"] == pytest.approx(np.mean(figures["spearman_by_fold"]), abs=1e-4)
     assert figures["spearman"] > 0.8
     assert record["made_by"]["command"] == "parabank train judgment --judgments DIR"
-    assert spearmanr(read_regression(output).predict(pairs.values), pairs.scores).statistic > 0.8
-    test = last_fifth(pairs.references)
+    assert spearmanr(_read_regression(output).predict(pairs.values), pairs.scores).statistic > 0.8
+    test = _last_fifth(pairs.references)
     rest = fit(pairs.values[~test], pairs.scores[~test], pairs.groups[~test])
     held_out = spearmanr(rest.predict(pairs.values[test]), pairs.scores[test]).statistic
     assert figures["spearman_last_fifth"] == pytest.approx(held_out, abs=1e-4) and 0 < test.sum() < 200

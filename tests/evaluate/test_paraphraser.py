@@ -8,7 +8,7 @@ from sacrebleu import corpus_bleu
 
 from tests.tiny import pairs
 from toolkit.evaluate.ibleu import ibleu_signature
-from toolkit.evaluate.paraphraser import Paraphrased, best_output, evaluate, markdown, self_bleu
+from toolkit.evaluate.paraphraser import Paraphrased, _best_output, _self_bleu, evaluate, markdown
 
 REFERENCES = [reference for _, reference in pairs(30)]
 SHIFTED = REFERENCES[1:] + REFERENCES[:1]
@@ -51,11 +51,11 @@ def test_no_output_counts_as_an_empty_text():
     silent = [Paraphrased(one.text, one.references, ()) for one in ITEMS[:5]]
     found = evaluate([*ITEMS[5:], *silent])
     assert found["all"]["answered"] == pytest.approx(100 * 25 / 30)
-    assert best_output(silent[0], 0.8) == "" and found["best"]["bleu"] < 100
+    assert _best_output(silent[0], 0.8) == "" and found["best"]["bleu"] < 100
 
 
 def test_self_bleu_is_lower_for_outputs_that_differ():
-    assert self_bleu([[REFERENCES[0], REFERENCES[0], REFERENCES[1]]]) > self_bleu([REFERENCES[:3]])
+    assert _self_bleu([[REFERENCES[0], REFERENCES[0], REFERENCES[1]]]) > _self_bleu([REFERENCES[:3]])
 
 
 def test_languages_without_spaces_and_letters_beyond_ascii():

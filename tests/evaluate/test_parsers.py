@@ -5,8 +5,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from toolkit.evaluate import parsers
-from toolkit.evaluate.parsers import from_file, link_grammar, link_trees, open_parser, parse, stanza_parser
-from toolkit.evaluate.trees import read_tree, shape
+from toolkit.evaluate.parsers import _from_file, _link_grammar, _link_trees, _stanza_parser, open_parser, parse
+from toolkit.evaluate.trees import _read_tree, shape
 
 installed = pytest.mark.skipif(shutil.which("link-parser") is None, reason="link-grammar is not installed")
 
@@ -55,24 +55,24 @@ def test_trees_of_a_file_by_text(tmp_path):
 def test_trees_of_a_file_by_line(tmp_path):
     path = tmp_path / "trees.txt"
     path.write_text("(S We)\n\n(S Go)\n", encoding="utf-8")
-    assert from_file(path)(["a", "b", "c"]) == ["(S We)", None, "(S Go)"]
+    assert _from_file(path)(["a", "b", "c"]) == ["(S We)", None, "(S Go)"]
     with pytest.raises(ValueError, match=r"wanted 2 lines in .*trees.txt, one for each text, got 3"):
-        from_file(path)(["a", "b"])
+        _from_file(path)(["a", "b"])
 
 
 def test_a_file_of_no_trees_is_refused(tmp_path):
     path = tmp_path / "trees.tsv"
     path.write_text("We go.\t(S (NP We) (VP go))\nHm\t(S\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"trees.tsv, line 2: wanted one tree in brackets, got the end at character 3"):
-        from_file(path)
+        _from_file(path)
     with pytest.raises(ValueError, match=r"wanted a file of trees in brackets, got .*nowhere, which is no file"):
-        from_file(tmp_path / "nowhere")
+        _from_file(tmp_path / "nowhere")
 
 
 def test_link_grammar_that_is_not_installed_is_named_with_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match="wanted the program link-parser, got none on the path: apt-get install"):
-        link_grammar(["We go."])
+        _link_grammar(["We go."])
     with pytest.raises(ValueError, match="wanted the program link-parser"):
         open_parser("link-grammar")
 
@@ -102,7 +102,7 @@ def test_only_the_text_that_a_program_dies_of_has_no_tree(monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(parsers, "LINK_TEXTS", 4)
     texts = ["a", "die", "", "!b", "c\nd", "e"]
-    assert link_grammar(texts) == ["(S a)", None, None, "(S !b)", "(S c d)", "(S e)"]
+    assert _link_grammar(texts) == ["(S a)", None, None, "(S !b)", "(S c d)", "(S e)"]
     assert open_parser("link-grammar")[1] == "link-grammar:9.9|null:yes|spell:no|seconds:10"
 
 
@@ -110,23 +110,23 @@ def test_a_program_without_dictionary_is_refused(monkeypatch, tmp_path):
     program(tmp_path, "sys.exit(255)")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match="its dictionary may be missing: apt-get install"):
-        link_grammar(["We go."])
+        _link_grammar(["We go."])
 
 
 @installed
 def test_link_grammar_itself():
     texts = ["The cat sleeps.", "", "The cat sleeps in (the) house.", "!help", "word " * 400, "exit", "He\nsleeps."]
-    trees = link_grammar(texts)
+    trees = _link_grammar(texts)
     assert [tree is None for tree in trees] == [False, True, False, False, True, False, False]
-    assert [shape(read_tree(trees[i])) for i in (0, 6)] == ["(S (NP) (VP))", "(S (NP) (VP))"]
-    assert link_trees(texts[:1] * 3) == trees[:1] * 3
-    assert "Error" not in parsers.link_grammar_signature()
+    assert [shape(_read_tree(trees[i])) for i in (0, 6)] == ["(S (NP) (VP))", "(S (NP) (VP))"]
+    assert _link_trees(texts[:1] * 3) == trees[:1] * 3
+    assert "Error" not in parsers._link_grammar_signature()
 
 
 def test_stanza_that_is_not_there_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "stanza", None)
     with pytest.raises(ValueError, match=r"wanted Stanza with a constituency model for 'en', got .*pip install stanza"):
-        stanza_parser("en")
+        _stanza_parser("en")
 
 
 def test_stanza_parses_without_splitting_or_downloading(monkeypatch):

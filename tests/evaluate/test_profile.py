@@ -3,23 +3,23 @@ import math
 import pytest
 
 from toolkit.bitext.idf import Idf
-from toolkit.evaluate.profile import entropy, idf_signature, mean_idf, parse_entropy_signature, profile, tokens
-from toolkit.evaluate.trees import Parses, read_tree
+from toolkit.evaluate.profile import _entropy, _idf_signature, _mean_idf, _parse_entropy_signature, _tokens, profile
+from toolkit.evaluate.trees import Parses, _read_tree
 
 LN2 = math.log(2)
 
 
 def test_entropy_by_hand():
-    assert entropy([5]) == 0
-    assert entropy([3, 3, 3, 3]) == pytest.approx(2 * LN2)
+    assert _entropy([5]) == 0
+    assert _entropy([3, 3, 3, 3]) == pytest.approx(2 * LN2)
     # 1/2 at 1 bit, 1/4 at 2 bits, twice 1/8 at 3 bits
-    assert entropy([4, 2, 1, 1]) == pytest.approx(1.75 * LN2)
-    assert entropy([]) == 0
+    assert _entropy([4, 2, 1, 1]) == pytest.approx(1.75 * LN2)
+    assert _entropy([]) == 0
 
 
 def test_tokens_part_punctuation():
-    assert tokens("Greetings, all!") == ["greetings", ",", "all", "!"]
-    assert tokens("") == []
+    assert _tokens("Greetings, all!") == ["greetings", ",", "all", "!"]
+    assert _tokens("") == []
 
 
 def test_lengths_and_words_by_hand():
@@ -34,8 +34,8 @@ def test_lengths_and_words_by_hand():
 
 def test_idf_by_hand():
     idf = Idf(16, {"go": 8, "home": 2, "once": 1})
-    assert mean_idf("Go, go HOME!", idf) == pytest.approx((1 + 1 + 3) / 3)
-    assert mean_idf("Once unknown.", idf) is None
+    assert _mean_idf("Go, go HOME!", idf) == pytest.approx((1 + 1 + 3) / 3)
+    assert _mean_idf("Once unknown.", idf) is None
     measured = profile(["Go home.", "Go.", "Once."], idf)
     assert measured["idf_mean"] == pytest.approx((2 + 1) / 2) and measured["idf_sd"] == pytest.approx(math.sqrt(0.5))
     assert measured["idf_unknown"] == pytest.approx(1 / 4)
@@ -53,7 +53,7 @@ def test_parse_entropy_is_of_the_top_two_levels():
         "b": "(S (NP (PRP b)) (VP y))",  # differs on the third level only
         "c": "(S (VP z))",
     }
-    parses = Parses("by hand", {text: read_tree(tree) for text, tree in trees.items()} | {"d": None})
+    parses = Parses("by hand", {text: _read_tree(tree) for text, tree in trees.items()} | {"d": None})
     measured = profile(["a", "b", "c", "d", "c"], parses=parses)
     assert measured["parse_entropy"] == pytest.approx(LN2)
     assert measured["unparsed"] == 1
@@ -71,5 +71,5 @@ def test_nothing_is_refused():
 
 
 def test_signatures_name_what_changes_the_number():
-    assert "base:2" in idf_signature(Idf(7, {})) and "sentences:7" in idf_signature(Idf(7, {}))
-    assert "parser:by hand" in parse_entropy_signature("by hand")
+    assert "base:2" in _idf_signature(Idf(7, {})) and "sentences:7" in _idf_signature(Idf(7, {}))
+    assert "parser:by hand" in _parse_entropy_signature("by hand")

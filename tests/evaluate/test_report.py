@@ -10,7 +10,7 @@ from toolkit.bitext.idf import Idf
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.evaluate.parsers import parse
-from toolkit.evaluate.report import cells, evaluate, markdown, paper_cells, read_pieces, texts_of
+from toolkit.evaluate.report import _cells, _paper_cells, evaluate, markdown, read_pieces, texts_of
 
 
 def row(reference: str, texts: list[str], semantic: float | None = None) -> Row:
@@ -50,16 +50,16 @@ def test_scores_that_some_paraphrases_lack_are_left_out():
 
 def test_no_line_of_the_papers_is_without_ours():
     rows = [*ROWS, row("They go.", ["Go.", "Gone.", "They went.", "Going.", "They left."])]
-    ours = cells(evaluate(rows, idf=Idf(8, {"home": 2, "they": 4}), parses=parse(texts_of(rows), by_hand, "by hand")))
-    ours["Paraphrases"] |= cells(full())["Paraphrases"]  # with the score that only ROWS have
-    for title, lines in paper_cells().items():
+    ours = _cells(evaluate(rows, idf=Idf(8, {"home": 2, "they": 4}), parses=parse(texts_of(rows), by_hand, "by hand")))
+    ours["Paraphrases"] |= _cells(full())["Paraphrases"]  # with the score that only ROWS have
+    for title, lines in _paper_cells().items():
         missing = set(lines) - set(ours[title])
         assert not {name for name in missing if "words" not in name and name != "average"}, title
-    assert sum(map(len, paper_cells().values())) == 5 * 4 + 3 * 3 + 5 + 8
+    assert sum(map(len, _paper_cells().values())) == 5 * 4 + 3 * 3 + 5 + 8
 
 
 def test_the_papers_numbers_are_in_their_places():
-    paper = paper_cells()
+    paper = _paper_cells()
     assert paper["Against the reference"]["tree edit distance, rank 5"] == 7.80
     assert paper["Against the reference"]["length ratio, rank 1"] == 1.04
     assert paper["Between ranks"]["intersection/union x 100, rank 3 / rank 5"] == 45.00

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from toolkit.evaluate.simlex import WordPair, correlation, pair_score, read_simlex
+from toolkit.evaluate.simlex import WordPair, _pair_score, correlation, read_simlex
 
 HEADER = "word1\tword2\tPOS\tSimLex999\tconc(w1)\n"
 PAIRS = [
@@ -48,10 +48,10 @@ def test_unseen_pairs_are_zero_and_counted():
 
 
 def test_both_orders_are_averaged_and_one_is_enough():
-    assert pair_score({("a", "b"): 1.0, ("b", "a"): 4.0}, "a", "b") == 2.5
-    assert pair_score({("b", "a"): 4.0}, "a", "b") == 4.0
-    assert pair_score({("b", "c"): 4.0}, "a", "b") is None
-    assert pair_score(lambda one, other: 3.0 if one < other else None, "b", "a") == 3.0
+    assert _pair_score({("a", "b"): 1.0, ("b", "a"): 4.0}, "a", "b") == 2.5
+    assert _pair_score({("b", "a"): 4.0}, "a", "b") == 4.0
+    assert _pair_score({("b", "c"): 4.0}, "a", "b") is None
+    assert _pair_score(lambda one, other: 3.0 if one < other else None, "b", "a") == 3.0
 
 
 def test_refuses_scores_without_a_rank():

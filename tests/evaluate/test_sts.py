@@ -6,20 +6,20 @@ import pytest
 from tests.tiny import word_encoder
 from toolkit.evaluate.sts import (
     SETS,
-    Pairs,
+    _encode_distinct,
+    _leave_out,
+    _Pairs,
+    _read_sick,
+    _set_files,
+    _similarities,
+    _year_correlations,
     agreement,
     correlations,
-    encode_distinct,
-    leave_out,
     read_benchmark,
     read_chinese,
     read_chinese_identification,
     read_sentences,
-    read_sick,
     read_year,
-    set_files,
-    similarities,
-    year_correlations,
 )
 
 WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
@@ -31,7 +31,7 @@ def encoder():
 
 
 def made(name, others, scores):
-    return Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
+    return _Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
 
 
 def write(folder, name, inputs, golds, prefix="STS"):
@@ -43,7 +43,7 @@ FOUR = made("four", ["hound", "cat", "dog", "purple"], [3, 1, 5, 0])
 
 
 def test_correlations_by_hand(encoder):
-    assert similarities(encoder, FOUR).tolist() == [0.6, 0.0, 1.0, 0.0]  # a zero vector counts 0
+    assert _similarities(encoder, FOUR).tolist() == [0.6, 0.0, 1.0, 0.0]  # a zero vector counts 0
     pearson, spearman = correlations(encoder, FOUR)
     # cosines less their mean 0.2 -0.4 0.6 -0.4, scores less theirs 0.75 -1.25 2.75 -2.25
     assert pearson == pytest.approx(100 * 3.2 / np.sqrt(0.72 * 14.75))
@@ -53,7 +53,7 @@ def test_correlations_by_hand(encoder):
 
 def test_a_year_is_the_mean_over_sets_however_large(encoder):
     backwards = made("backwards", ["dog", "hound"], [1, 4])
-    found = year_correlations(encoder, [FOUR, backwards])
+    found = _year_correlations(encoder, [FOUR, backwards])
     assert found["backwards"] == pytest.approx((-100, -100))
     assert found["four"] == correlations(encoder, FOUR)
     assert found["mean"] == pytest.approx(((found["four"][0] - 100) / 2, (found["four"][1] - 100) / 2))
@@ -63,7 +63,7 @@ def test_a_year_is_the_mean_over_sets_however_large(encoder):
 
 
 def test_a_text_is_encoded_once(encoder):
-    vectors, rows = encode_distinct(encoder, ["cat", "dog", "cat", "hound", "dog"])
+    vectors, rows = _encode_distinct(encoder, ["cat", "dog", "cat", "hound", "dog"])
     assert vectors.tolist() == [[0, 2], [1, 0], [3, 4]] and rows.tolist() == [0, 1, 0, 2, 1]
 
 
@@ -89,13 +89,13 @@ def test_2016_has_names_and_columns_of_its_own(tmp_path):
     for name in SETS[2016]:
         write(tmp_path, name, lines, "4\n1\n", "STS2016")
     sets = read_year(tmp_path)
-    assert [one.name for one in sets] == list(SETS[2016]) and all(path.is_file() for path in set_files(tmp_path, 2016))
+    assert [one.name for one in sets] == list(SETS[2016]) and all(path.is_file() for path in _set_files(tmp_path, 2016))
     assert sets[0].sentences2 == ["What was it?", "Yes."]
 
 
 def test_the_papers_25_sets_but_for_the_one_that_is_not_public(tmp_path):
     assert [len(SETS[year]) for year in range(2012, 2017)] == [5, 3, 6, 5, 5]  # ParaNMT, table 10: 25
-    names = [path.name for path in set_files(tmp_path, 2012)]
+    names = [path.name for path in _set_files(tmp_path, 2012)]
     assert names[-2:] == ["STS.input.surprise.SMTnews.txt", "STS.gs.surprise.SMTnews.txt"] and len(names) == 10
 
 
@@ -108,7 +108,7 @@ def test_reads_the_benchmark_sick_and_chinese(tmp_path):
     path = tmp_path / "SICK_trial.txt"
     head = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\r\n"
     path.write_bytes((head + "4\tA boy\tA girl\t3.6\tNEUTRAL\r\n").encode())
-    assert (read_sick(path).sentences2, read_sick(path).scores.tolist()) == (["A girl"], [3.6])
+    assert (_read_sick(path).sentences2, _read_sick(path).scores.tolist()) == (["A girl"], [3.6])
     path = tmp_path / "sts-b-dev.txt"
     path.write_text("狗。\t猫。\t0\n", "utf-8")
     assert (read_chinese(path).sentences1, read_chinese(path).scores.tolist()) == (["狗。"], [0])
@@ -130,11 +130,11 @@ def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
     path.write_text("two Dogs, playing\n\n...\nA cat\n", "utf-8")
     sentences = read_sentences(path)
     assert sentences == {"two dogs playing", "a cat"}
-    pairs = Pairs("s", ["Two dogs playing.", "!", "A"], ["x", "A  dog.", "a CAT!"], np.array([1.0, 2.0, 3.0]))
-    left = leave_out(pairs, sentences)
+    pairs = _Pairs("s", ["Two dogs playing.", "!", "A"], ["x", "A  dog.", "a CAT!"], np.array([1.0, 2.0, 3.0]))
+    left = _leave_out(pairs, sentences)
     assert (left.sentences1, left.scores.tolist(), left.left_out) == (["!"], [2], 2)
-    assert leave_out(left, {"a dog"}).left_out == 3
-    assert leave_out(pairs, set()).scores.tolist() == [1, 2, 3]
+    assert _leave_out(left, {"a dog"}).left_out == 3
+    assert _leave_out(pairs, set()).scores.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_missing_files_of_a_year(tmp_path):
     [
         (read_benchmark, "g\tf\ty\t1\t4\tone\n", "wanted 7 columns parted by tabs, got 6 in line 1"),
         (read_benchmark, "g\tf\ty\t1\t-1\tone\ttwo\n", "wanted a score from 0 to 5, got '-1' in line 1"),
-        (read_sick, "head\n1\ta\tb\t0.5\tNEUTRAL\n", "wanted a score from 1 to 5, got '0.5' in line 2"),
-        (read_sick, "head\n", "wanted scored pairs, got none"),
+        (_read_sick, "head\n1\ta\tb\t0.5\tNEUTRAL\n", "wanted a score from 1 to 5, got '0.5' in line 2"),
+        (_read_sick, "head\n", "wanted scored pairs, got none"),
         (read_chinese, "a\tb\t1\na\tb\t\n", "wanted a score from 0 to 5, got '' in line 2"),
     ],
 )
@@ -184,4 +184,4 @@ def test_bad_tables(tmp_path, read, text, wanted):
 def test_a_line_with_more_columns_than_the_header_is_refused(tmp_path):
     (tmp_path / "SICK.txt").write_text("id\ta\tb\tscore\tlabel\n1\tone\tand\ttwo\t4.5\tNEUTRAL\n")
     with pytest.raises(ValueError, match=r"wanted 5 columns parted by tabs, got 6 in line 2 of .*SICK.txt"):
-        read_sick(tmp_path / "SICK.txt")
+        _read_sick(tmp_path / "SICK.txt")

@@ -13,21 +13,21 @@ from toolkit.evaluate.transfer import (
     PAPER_TRANSFER,
     PENALTIES,
     SEED,
-    accuracy,
-    accuracy_on_test,
-    accuracy_over_folds,
-    accuracy_with_dev,
+    _accuracy,
+    _accuracy_on_test,
+    _accuracy_over_folds,
+    _accuracy_with_dev,
+    _fit_by_dev,
+    _fit_by_folds,
+    _fold_accuracy,
+    _mrpc,
+    _pair_features,
+    _relatedness,
+    _sick,
+    _soft_labels,
     classification_file,
     classifier,
-    fit_by_dev,
-    fit_by_folds,
-    fold_accuracy,
-    mrpc,
-    pair_features,
     read_labelled,
-    relatedness,
-    sick,
-    soft_labels,
 )
 
 WORDS = {"[UNK]": [0, 0, 0], "good": [1, 0, 0], "bad": [0, 1, 0], "film": [0, 0, 1]}
@@ -64,7 +64,7 @@ def films(n, right=True):
 
 
 def test_the_penalty_is_the_best_of_the_training_part(noisy):
-    fitted, wanted = fit_by_folds(noisy), search().fit(*noisy)
+    fitted, wanted = _fit_by_folds(noisy), search().fit(*noisy)
     assert fitted.get_params()[C] == wanted.best_params_[C]
     assert np.array_equal(fitted.predict_proba(noisy[0]), wanted.predict_proba(noisy[0]))
     assert len(set(wanted.cv_results_["mean_test_score"])) > 1
@@ -73,28 +73,28 @@ def test_the_penalty_is_the_best_of_the_training_part(noisy):
 def test_ten_folds_each_with_its_own_penalty(noisy):
     parts = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     wanted = 100 * cross_val_score(search(), *noisy, cv=parts).mean()
-    assert fold_accuracy(noisy) == pytest.approx(wanted)
+    assert _fold_accuracy(noisy) == pytest.approx(wanted)
     assert 60 < wanted < 90
 
 
 def test_the_scale_of_an_embedding_does_not_matter(noisy):
     features, labels = noisy
-    large, small = fit_by_folds((features * 1024, labels)), fit_by_folds(noisy)
+    large, small = _fit_by_folds((features * 1024, labels)), _fit_by_folds(noisy)
     assert np.allclose(large.predict_proba(features * 1024), small.predict_proba(features), atol=0.01)
 
 
 def test_labels_of_chance_are_not_learnt():
     random = np.random.default_rng(2)
     train, test = ((random.normal(size=(300, 40)), random.integers(0, 2, 300)) for _ in range(2))
-    assert 40 < accuracy(fit_by_folds(train), *test) < 60
+    assert 40 < _accuracy(_fit_by_folds(train), *test) < 60
 
 
 def test_the_development_part_chooses(noisy):
     train = noisy[0][:60], noisy[1][:60]
     for dev in ((noisy[0][60:], noisy[1][60:]), (noisy[0][60:], 1 - noisy[1][60:])):
-        found = [accuracy(classifier(c).fit(*train), *dev) for c in PENALTIES]
+        found = [_accuracy(classifier(c).fit(*train), *dev) for c in PENALTIES]
         assert len(set(found)) > 1
-        assert fit_by_dev(train, dev, accuracy).get_params()[C] == PENALTIES[int(np.argmax(found))]
+        assert _fit_by_dev(train, dev, _accuracy).get_params()[C] == PENALTIES[int(np.argmax(found))]
 
 
 def test_files_of_labels_and_texts(tmp_path, encoder):
@@ -107,7 +107,7 @@ def test_files_of_labels_and_texts(tmp_path, encoder):
     found = classification_file(tmp_path, "cr.all")
     assert found == tmp_path / "cr.all.gz" and classification_file(tmp_path, "rt.all") == path
     assert classification_file(tmp_path, "subj.all") is None
-    assert accuracy_over_folds(encoder, found) == 100
+    assert _accuracy_over_folds(encoder, found) == 100
 
 
 def test_accuracy_is_of_the_test_file(tmp_path, encoder):
@@ -115,19 +115,19 @@ def test_accuracy_is_of_the_test_file(tmp_path, encoder):
         (tmp_path / name).write_text(text)
     (tmp_path / "mixed").write_text(lines(["good", "good film", "good good", "bad"], []))
     train, right, wrong, mixed = (tmp_path / name for name in ("train", "right", "wrong", "mixed"))
-    assert [accuracy_on_test(encoder, train, test) for test in (right, wrong, mixed)] == [100, 0, 75]
-    assert accuracy_with_dev(encoder, train, right, mixed) == 75
+    assert [_accuracy_on_test(encoder, train, test) for test in (right, wrong, mixed)] == [100, 0, 75]
+    assert _accuracy_with_dev(encoder, train, right, mixed) == 75
 
 
 def test_features_of_pairs(encoder):
-    one, other = pair_features(encoder, [[("good", "bad"), ("good film", "good")], [("film", "film")]])
+    one, other = _pair_features(encoder, [[("good", "bad"), ("good film", "good")], [("film", "film")]])
     assert one.tolist() == [[1, 1, 0, 0, 0, 0], [0.5, 0, 0.5, 0.5, 0, 0]]
     assert other.tolist() == [[0, 0, 0, 0, 0, 1]]
 
 
 def test_soft_labels_keep_the_score():
     scores = np.array([1, 2.5, 3.2, 4.9, 5])
-    rows, labels, weights = soft_labels(scores)
+    rows, labels, weights = _soft_labels(scores)
     assert set(labels) <= {1, 2, 3, 4, 5} and (weights > 0).all()
     assert np.bincount(rows, weights).tolist() == pytest.approx([1] * 5)
     assert np.bincount(rows, weights * labels).tolist() == pytest.approx(scores)
@@ -138,12 +138,12 @@ def test_the_fitted_distribution_has_the_mean_of_the_scores():
     random = np.random.default_rng(3)
     features, scores = random.normal(size=(200, 3)), random.uniform(1, 5, 200)
     scores = np.clip(scores + features[:, 0], 1, 5)
-    rows, labels, weights = soft_labels(scores)
-    fitted = fit_by_dev((features[rows], labels), (features, scores), relatedness, weights)
+    rows, labels, weights = _soft_labels(scores)
+    fitted = _fit_by_dev((features[rows], labels), (features, scores), _relatedness, weights)
     said = fitted.predict_proba(features) @ fitted.classes_
     assert said.mean() == pytest.approx(scores.mean(), abs=0.002)
-    assert relatedness(fitted, features, scores) == pytest.approx(100 * np.corrcoef(said, scores)[0, 1])
-    assert relatedness(fitted, features, scores) > 50
+    assert _relatedness(fitted, features, scores) == pytest.approx(100 * np.corrcoef(said, scores)[0, 1])
+    assert _relatedness(fitted, features, scores) > 50
 
 
 MSR = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
@@ -158,17 +158,17 @@ def write_mrpc(folder, test=PARAPHRASES):
 
 def test_mrpc(tmp_path, encoder):
     write_mrpc(tmp_path)
-    assert mrpc(encoder, tmp_path) == (100, 100)
+    assert _mrpc(encoder, tmp_path) == (100, 100)
     write_mrpc(tmp_path, PARAPHRASES + "1\t1\t2\tgood\tbad film\n")  # one of three paraphrases is not seen
-    assert mrpc(encoder, tmp_path) == pytest.approx((80, 80))
+    assert _mrpc(encoder, tmp_path) == pytest.approx((80, 80))
     write_mrpc(tmp_path, PARAPHRASES + "0\t1\t2\tgood\tbad film\n" * 5)  # what is no paraphrase does not raise F1
-    assert mrpc(encoder, tmp_path) == (100, 100)
+    assert _mrpc(encoder, tmp_path) == (100, 100)
     write_mrpc(tmp_path, PARAPHRASES + "2\t1\t2\tgood\tbad film\n")
     with pytest.raises(ValueError, match=r"wanted one of 0, 1, got '2' in line 6 of .*msr-para-test.tsv"):
-        mrpc(encoder, tmp_path)
+        _mrpc(encoder, tmp_path)
     write_mrpc(tmp_path, "")
     with pytest.raises(ValueError, match=r"wanted pairs under a header, got none in .*msr-para-test.tsv"):
-        mrpc(encoder, tmp_path)
+        _mrpc(encoder, tmp_path)
 
 
 SICK_LINES = (  # all scores lie between the same two whole numbers, so that only their shares tell them apart
@@ -186,14 +186,14 @@ def write_sick(folder, test=SICK_LINES):
 
 def test_sick(tmp_path, encoder):
     write_sick(tmp_path)
-    related, judged = sick(encoder, tmp_path)
+    related, judged = _sick(encoder, tmp_path)
     assert related > 99 and judged == 100
     write_sick(tmp_path, SICK_LINES + "4\tgood\tbad\t5\tENTAILMENT\r\n")
-    related, judged = sick(encoder, tmp_path)
+    related, judged = _sick(encoder, tmp_path)
     assert related < 90 and judged == 75
     write_sick(tmp_path, "4\tgood\tbad\t5\tPERHAPS\r\n")
     with pytest.raises(ValueError, match="wanted one of CONTRADICTION, ENTAILMENT, NEUTRAL, got 'PERHAPS' in line 2"):
-        sick(encoder, tmp_path)
+        _sick(encoder, tmp_path)
 
 
 @pytest.mark.parametrize(

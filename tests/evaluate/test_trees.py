@@ -6,11 +6,11 @@ import pytest
 from toolkit.evaluate.trees import (
     LEVELS,
     Parses,
-    Tree,
-    read_tree,
+    _read_tree,
+    _top,
+    _Tree,
+    _tree_edit_distance,
     shape,
-    top,
-    tree_edit_distance,
     tree_edit_distance_signature,
 )
 
@@ -18,7 +18,7 @@ SENTENCE = "(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))) (. .))
 
 
 @cache
-def forest_distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
+def forest_distance(one: tuple[_Tree, ...], other: tuple[_Tree, ...]) -> int:
     """Zhang and Shasha's recursion over the last trees of two forests, as it stands in the paper; no APTED in it."""
     if not one and not other:
         return 0
@@ -34,13 +34,13 @@ def forest_distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
     return min(ways)
 
 
-def random_tree(chance: random.Random, nodes: int) -> Tree:
+def random_tree(chance: random.Random, nodes: int) -> _Tree:
     """A tree of so many nodes, each hung below a random earlier one, with few labels so that many are equal."""
     parents = [chance.randrange(i) for i in range(1, nodes)]
     names = [chance.choice(["S", "NP", "VP"]) for _ in range(nodes)]
 
-    def build(i: int) -> Tree:
-        return Tree(names[i], tuple(build(j + 1) for j, parent in enumerate(parents) if parent == i))
+    def build(i: int) -> _Tree:
+        return _Tree(names[i], tuple(build(j + 1) for j, parent in enumerate(parents) if parent == i))
 
     return build(0)
 
@@ -51,7 +51,7 @@ def test_distance_is_that_of_the_recursion_on_random_trees():
     for _ in range(150):
         one, other = (random_tree(chance, chance.randint(1, 8)) for _ in range(2))
         expected = forest_distance((one,), (other,))
-        assert tree_edit_distance(one, other, levels=9) == tree_edit_distance(other, one, levels=9) == expected
+        assert _tree_edit_distance(one, other, levels=9) == _tree_edit_distance(other, one, levels=9) == expected
         seen.add(expected)
     assert len(seen) > 4  # the trees did differ
 
@@ -60,15 +60,15 @@ def test_distance_of_the_upper_levels_only():
     chance = random.Random(8)
     for _ in range(50):
         one, other = (random_tree(chance, 8) for _ in range(2))
-        assert tree_edit_distance(one, other) == forest_distance((top(one),), (top(other),))
+        assert _tree_edit_distance(one, other) == forest_distance((_top(one),), (_top(other),))
 
 
 def test_read_tree_by_hand():
-    noun, verb = Tree("NP", (Tree("DT", ("the",)), Tree("NN", ("cat",)))), Tree("VBZ", ("sees",))
-    phrase = Tree("VP", (verb, Tree("NP", (Tree("PRP", ("us",)),))))
-    assert read_tree(SENTENCE) == Tree("S", (noun, phrase, Tree(".", (".",))))
-    assert read_tree("( (S we) )") == read_tree(" (S\n\twe)") == Tree("S", ("we",))
-    assert read_tree("(S { we } go)") == Tree("S", ("{", "we", "}", "go"))
+    noun, verb = _Tree("NP", (_Tree("DT", ("the",)), _Tree("NN", ("cat",)))), _Tree("VBZ", ("sees",))
+    phrase = _Tree("VP", (verb, _Tree("NP", (_Tree("PRP", ("us",)),))))
+    assert _read_tree(SENTENCE) == _Tree("S", (noun, phrase, _Tree(".", (".",))))
+    assert _read_tree("( (S we) )") == _read_tree(" (S\n\twe)") == _Tree("S", ("we",))
+    assert _read_tree("(S { we } go)") == _Tree("S", ("{", "we", "}", "go"))
 
 
 @pytest.mark.parametrize(
@@ -85,30 +85,30 @@ def test_read_tree_by_hand():
 )
 def test_what_is_no_tree_is_refused_with_its_place(bracketed, character, wanted):
     with pytest.raises(ValueError, match=f"at character {character} instead of {wanted}"):
-        read_tree(bracketed)
+        _read_tree(bracketed)
 
 
 def test_a_very_deep_tree_is_read():
-    assert read_tree("(NP " * 5000 + "x" + ")" * 5000).name == "NP"
+    assert _read_tree("(NP " * 5000 + "x" + ")" * 5000).name == "NP"
 
 
 def test_top_leaves_out_terminals_and_lower_levels():
-    tree = read_tree(SENTENCE)
-    assert [shape(top(tree, levels)) for levels in (1, 2, 3)] == [
+    tree = _read_tree(SENTENCE)
+    assert [shape(_top(tree, levels)) for levels in (1, 2, 3)] == [
         "(S)",
         "(S (NP) (VP) (.))",
         "(S (NP (DT) (NN)) (VP (VBZ) (NP)) (.))",
     ]
-    assert top(tree, 3) == top(top(tree, 3)) == top(tree) and LEVELS == 3
+    assert _top(tree, 3) == _top(_top(tree, 3)) == _top(tree) and LEVELS == 3
     with pytest.raises(ValueError, match="at least 1 level of a tree, got 0"):
-        top(tree, 0)
+        _top(tree, 0)
 
 
 def test_words_do_not_count_and_the_fourth_level_does_not():
-    one = read_tree(SENTENCE)
-    assert tree_edit_distance(one, read_tree(SENTENCE.replace("cat", "dog"))) == 0
-    assert tree_edit_distance(one, read_tree(SENTENCE.replace("PRP", "NN"))) == 0
-    assert tree_edit_distance(one, read_tree(SENTENCE.replace("VBZ", "VBD"))) == 1
+    one = _read_tree(SENTENCE)
+    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("cat", "dog"))) == 0
+    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("PRP", "NN"))) == 0
+    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("VBZ", "VBD"))) == 1
 
 
 def test_parses_refuse_a_text_they_have_not_seen():

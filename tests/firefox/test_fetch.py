@@ -379,7 +379,7 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
     cache.unlink()
 
     def full(url, _):
-        with urls.reached(url):
+        with urls._reached(url):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(fetch, "download", full)

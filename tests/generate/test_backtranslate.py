@@ -18,7 +18,7 @@ from toolkit.clean.rules import first_reasons, normal_batch
 from toolkit.clean.texts import Texts
 from toolkit.data.rows import Candidate, Row
 from toolkit.data.shards import read_shard
-from toolkit.generate.backtranslate import back_translate, back_translated, refuse_pairs
+from toolkit.generate.backtranslate import _back_translated, _refuse_pairs, back_translate
 from toolkit.generate.merge import max_output_tokens
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.rewrite import rewrite
@@ -48,7 +48,7 @@ def rows(sentences: list[str]) -> list[Row]:
 
 
 def test_greedy_is_a_beam_of_one_and_what_transformers_decodes(text, tmp_path):
-    found = list(back_translated(rows(ENGLISH), wide_translator("en-de"), asked(text, tmp_path / "out.tsv")))
+    found = list(_back_translated(rows(ENGLISH), wide_translator("en-de"), asked(text, tmp_path / "out.tsv")))
     model, tiny = plain_model("en-de").double(), translator("en-de")
     beam_of_one = rewrite(ENGLISH, wide_translator("en-de"), beam=1)
     compared = 0
@@ -83,10 +83,10 @@ def test_the_rules_for_pairs_refuse_translations(text, tmp_path):
     for row, said in zip(some, given, strict=True):
         row.candidates = [Candidate(said, "beam")]
     settings = asked(text, tmp_path / "out.tsv", max_length_ratio=3.0)
-    refuse_pairs(some, settings, "de")
+    _refuse_pairs(some, settings, "de")
     assert [row.candidates[0].reason for row in some] == [reason for _, reason in given.values()]
     assert some[0].candidates[0].text == "Wir gehen - heute."
-    refuse_pairs([], settings, "de")
+    _refuse_pairs([], settings, "de")
 
 
 def test_texts_are_read_one_after_the_other_and_cleaned(tmp_path):

@@ -11,7 +11,7 @@ from toolkit.bitext.words import constraint_words, tokens
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
-from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
+from toolkit.generate.constrain import NamedSet, _batches, _candidates, constrain_rows
 from toolkit.generate.merge import LONG
 from toolkit.generate.recipes import constraint_sets
 from toolkit.generate.systems import RECIPES
@@ -214,7 +214,7 @@ def test_no_rows():
     ],
 )
 def test_batches(order, tokens, hypotheses, batch_rows, wanted):
-    assert list(batches(order, tokens, hypotheses, batch_rows)) == wanted
+    assert list(_batches(order, tokens, hypotheses, batch_rows)) == wanted
 
 
 def cut(text: str, count: int) -> list[str]:

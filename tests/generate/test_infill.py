@@ -11,15 +11,15 @@ from toolkit.bitext.words import tokens
 from toolkit.data.rows import Row
 from toolkit.generate.infill import infill_rows, informative
 from toolkit.generate.keywords import STOP_WORDS, keywords
-from toolkit.generate.merge import even_batches
+from toolkit.generate.merge import _even_batches
 from toolkit.generate.sentinels import (
-    fills,
+    _fills,
+    _sentinel_ids,
+    _unmet,
+    _with_quotes,
     infill_input,
     infill_output,
     sentence_of,
-    sentinel_ids,
-    unmet,
-    with_quotes,
 )
 from toolkit.translator.load import load_translator
 
@@ -110,18 +110,18 @@ def test_what_is_dropped_says_least(infiller):
 
 
 def test_outputs_are_cut_at_their_sentinels(infiller):
-    marks, pieces = sentinel_ids(infiller), infiller.target
+    marks, pieces = _sentinel_ids(infiller), infiller.target
     a, b, c = (pieces.encode([letter])[0][:-1] for letter in "abc")
-    assert fills([marks[0], *a, marks[1], *b, pieces.eos], marks, pieces) == ["a", "b"]
-    assert fills([marks[0], *a, marks[2], *c], marks, pieces) == ["a", "", "c"], "one is missing"
-    assert fills([*c, marks[0], *a, marks[1], *b, marks[0], *c], marks, pieces) == ["a", "b"], "one comes again"
-    assert fills([], marks, pieces) == []
+    assert _fills([marks[0], *a, marks[1], *b, pieces.eos], marks, pieces) == ["a", "b"]
+    assert _fills([marks[0], *a, marks[2], *c], marks, pieces) == ["a", "", "c"], "one is missing"
+    assert _fills([*c, marks[0], *a, marks[1], *b, marks[0], *c], marks, pieces) == ["a", "b"], "one comes again"
+    assert _fills([], marks, pieces) == []
 
 
 def test_a_model_without_sentinels_is_refused():
     forward = tiny.translator("de-en")
     with pytest.raises(ValueError, match="wanted a T5-type model with the tokens <extra_id_0> to <extra_id_99>, got"):
-        sentinel_ids(forward)
+        _sentinel_ids(forward)
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
@@ -133,15 +133,15 @@ def test_a_sentence_comes_back_from_its_own_input_and_output(reference):
 
 
 def test_quotes_and_what_is_not_said():
-    assert with_quotes('He said , " Go ! "') == 'He said , "Go !"' and with_quotes('a " b') == 'a " b'
+    assert _with_quotes('He said , " Go ! "') == 'He said , "Go !"' and _with_quotes('a " b') == 'a " b'
     assert sentence_of(["go"], ["", ""], "We go.") == "Go" and sentence_of(["Go"], [], "we go.") == "Go"
-    assert unmet(["old Man", "river"], "The Old man.") == ["river"]
+    assert _unmet(["old Man", "river"], "The Old man.") == ["river"]
 
 
 def test_batches_have_inputs_of_similar_length():
     chance = random.Random(0)
     searches = [(n, [], [0] * chance.randint(1, 90)) for n in range(200)]
-    cut = [[searches[n] for n in batch] for batch in even_batches([len(ids) for _, _, ids in searches], 32)]
+    cut = [[searches[n] for n in batch] for batch in _even_batches([len(ids) for _, _, ids in searches], 32)]
     lengths = [len(ids) for batch in cut for _, _, ids in batch]
     assert lengths == sorted(lengths) and sorted(one[0] for batch in cut for one in batch) == list(range(200))
     assert all(len(batch) <= 32 for batch in cut) and min(len(batch) for batch in cut[-4:-1]) < 15

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from toolkit.generate.inflections import PARTS, inflections, part_of_speech, spacy_tagger, verb_forms
+from toolkit.generate.inflections import PARTS, _inflections, _verb_forms, part_of_speech, spacy_tagger
 
 # n noun, v verb (auxiliaries be, have, do too), a adjective, r adverb, o anything else
 TAGGED = """
@@ -65,23 +65,23 @@ LETTER = dict(zip("nvaro", PARTS, strict=True))
     ],
 )
 def test_inflections_are_all_forms_of_all_lemmas(word, forms):
-    assert inflections(word) == forms
+    assert _inflections(word) == forms
 
 
 def test_forms_that_are_not_single_words_are_left_out():
-    assert inflections("okay") == ["okay", "okayed", "okaying", "okays"]  # the dictionary has "o.k.'d" too
+    assert _inflections("okay") == ["okay", "okayed", "okaying", "okays"]  # the dictionary has "o.k.'d" too
 
 
 def test_a_verb_has_the_forms_of_the_papers_footnote():
-    assert verb_forms("took") == ["take", "taken", "takes", "taking", "took"]  # ParaBank, table 3, footnote 5
+    assert _verb_forms("took") == ["take", "taken", "takes", "taking", "took"]  # ParaBank, table 3, footnote 5
 
 
 def test_verb_forms_are_of_one_verb_in_its_first_spelling():
-    assert verb_forms("work") == ["work", "worked", "working", "works"]
-    assert verb_forms("left") == ["leave", "leaves", "leaving", "left"]
-    assert verb_forms("travelled") == ["travel", "traveled", "traveling", "travelled", "travels"]
-    assert verb_forms("table") == ["table", "tabled", "tables", "tabling"]
-    assert verb_forms("myth") == ["myth"]
+    assert _verb_forms("work") == ["work", "worked", "working", "works"]
+    assert _verb_forms("left") == ["leave", "leaves", "leaving", "left"]
+    assert _verb_forms("travelled") == ["travel", "traveled", "traveling", "travelled", "travels"]
+    assert _verb_forms("table") == ["table", "tabled", "tables", "tabling"]
+    assert _verb_forms("myth") == ["myth"]
 
 
 def test_the_tagger_is_as_good_as_it_says():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.generate.keywords import STOP_WORDS, keywords, permutations
+from toolkit.generate.keywords import STOP_WORDS, _permutations, keywords
 
 
 def texts(sentence):
@@ -65,9 +65,9 @@ def test_keywords_are_parts_of_the_sentence_without_marks(sentence):
 
 @given(st.integers(0, 9), st.integers(1, 15), st.integers(0, 99))
 def test_permutations_are_different_orders(count, most, seed):
-    found = permutations(count, most, random.Random(seed))
+    found = _permutations(count, most, random.Random(seed))
     assert (
         len(found) == len(set(found)) == min(most, len(list(all_orders(range(min(count, 4))))) if count < 4 else most)
     )
     assert all(sorted(order) == list(range(count)) for order in found)
-    assert found == permutations(count, most, random.Random(seed))
+    assert found == _permutations(count, most, random.Random(seed))

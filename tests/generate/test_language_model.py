@@ -14,7 +14,7 @@ from tests.gpus import pretend_gpus
 from tests.tiny import DEMO, folder
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
-from toolkit.generate.language_model import Asking, ask_rows, merged
+from toolkit.generate.language_model import Asking, _merged, ask_rows
 from toolkit.generate.prompt import read_prompt
 from toolkit.models.language_model import load_language_model
 from toolkit.models.served import connect
@@ -100,7 +100,7 @@ def test_replies_become_candidates_refusals_and_counts():
         ("He went.", True), ("Here is a paraphrase: He went.", True), ("I'm sorry, I can't help with that.", True),
         ("", True), ("He went and", False), ('"He went."', True),
     ]  # fmt: skip
-    found = {c.text: c for c in merged(replies, "He left.", "mine", "s")}
+    found = {c.text: c for c in _merged(replies, "He left.", "mine", "s")}
     assert (found["He went."].draws, found["He went."].reason) == (3, None)
     assert [o.recipe for o in found["He went."].origins] == ["mine", "mine, stripped"]
     assert found["I'm sorry, I can't help with that."].reason == "refusal" and found[""].reason == "empty"

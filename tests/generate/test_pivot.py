@@ -10,7 +10,7 @@ from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.generate.pivot import PivotDecoding, find_pivots, merge_equal, pivot_rows
+from toolkit.generate.pivot import PivotDecoding, _find_pivots, _merge_equal, pivot_rows
 
 SETTINGS = PivotDecoding(pivots=2, beam=3, greedy_pivots=1, constraint_sets=2, samples_per_set=3)
 
@@ -35,7 +35,7 @@ def found(translators, english) -> list[Row]:
 
 
 def test_the_source_is_the_best_translation(found, translators, english):
-    pivots = find_pivots(rows_of(english), translators[0], SETTINGS)
+    pivots = _find_pivots(rows_of(english), translators[0], SETTINGS)
     for row in found:
         whole = [c.text for c in pivots[row.id] if c.reason is None]
         assert row.source == (whole[0] if whole else row.reference) and row.source_lang == "de"
@@ -46,7 +46,7 @@ def test_the_source_is_the_best_translation(found, translators, english):
 def test_the_forward_score_is_that_of_the_best_pivot(found, translators, english):
     forward, backward = translators
     engine = engine_of(backward.model)
-    pivots = find_pivots(rows_of(english), forward, SETTINGS)
+    pivots = _find_pivots(rows_of(english), forward, SETTINGS)
     near = []
     for row in found:
         for candidate in (c for c in row.candidates if c.reason is None):
@@ -97,5 +97,5 @@ def test_equal_candidates_become_the_most_probable_with_all_origins():
     def candidate(score: float, reason: str | None = None) -> Candidate:
         return Candidate("a", "pivot", draws=2, reason=reason, scores=Scores(forward_logprob=score, forward_tokens=2))
 
-    (merged,) = merge_equal([candidate(-3.0), candidate(-1.0, "unfinished"), candidate(-2.0)])
+    (merged,) = _merge_equal([candidate(-3.0), candidate(-1.0, "unfinished"), candidate(-2.0)])
     assert (merged.scores.forward_logprob, merged.draws, merged.reason) == (-2.0, 6, None)

@@ -10,11 +10,11 @@ from toolkit.bitext.idf import Idf
 from toolkit.generate.ppdb import read_ppdb
 from toolkit.generate.recipes import (
     PREPOSITIONS,
+    _forbidden_forms,
+    _token_pool,
     check_pools,
     constraint_sets,
     first_tokens,
-    forbidden_forms,
-    token_pool,
 )
 from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
 
@@ -60,7 +60,7 @@ def test_ranked_systems_choose_what_table_3_says(number):
 
 
 def test_the_worked_example_of_the_paper():
-    assert token_pool(PROUD, table(TABLE_2)) == list(IN_THE_PAPER)
+    assert _token_pool(PROUD, table(TABLE_2)) == list(IN_THE_PAPER)
     (found,) = sets(18, PROUD, TABLE_2)
     assert set(found.negative) == {"for", "to"}
     assert len(found.unmet("For me. To you.")) == 2
@@ -102,7 +102,7 @@ def test_there_are_37_recipes_with_descriptions_of_their_own():
 
 def test_the_pool_keeps_to_the_thresholds_and_the_paper_s_prepositions():
     bits = {"seven": 7.0, "under": 6.99, "seventeen": 17.0, "above": 17.01, "with": 0.0, "onto": 8.0, "than": 3.0}
-    pool = token_pool("seven under seventeen above with onto than unknown", table(bits))
+    pool = _token_pool("seven under seventeen above with onto than unknown", table(bits))
     assert pool == ["seventeen", "onto", "seven", "with"]
     assert " ".join(sorted(PREPOSITIONS)) == "about as at by for from in into of on onto over to with"
 
@@ -111,12 +111,12 @@ def test_the_pool_has_lower_case_words_of_letters_once():
     words = "tom owl owls s t didn clock o third 3rd well known café end goes"
     same = dict.fromkeys(words.split(), 9.0)
     text = "Tom, the owl's owl goes; o'clock didn't 3rd ‘well-known’ OWLS café end. Owl"
-    assert token_pool(text, table(same)) == ["owl", "goes", "well", "known", "café", "end"]
+    assert _token_pool(text, table(same)) == ["owl", "goes", "well", "known", "café", "end"]
 
 
 def test_equal_idfs_keep_the_order_of_the_reference_from_both_ends():
     bits = {"a": 9.0, "b": 8.0, "c": 9.0, "d": 8.0}
-    assert token_pool("d c b a c", table(bits)) == ["c", "a", "d", "b"]
+    assert _token_pool("d c b a c", table(bits)) == ["c", "a", "d", "b"]
     assert sets(21, "d c b a c", bits)[0].negative == ("d", "b", "c")
 
 
@@ -242,7 +242,7 @@ def test_positional_systems_forbid_the_reference_s_own_first_tokens(reference, b
         if phrase is None:
             assert found == []
             continue
-        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), forbidden_forms(phrase))]
+        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), _forbidden_forms(phrase))]
         assert found[0].unmet(reference) and not found[0].unmet(f"Perhaps {reference}")
 
 
@@ -296,7 +296,7 @@ def test_a_ban_is_of_tokens_whatever_contraction_they_are_in():
 
 
 def test_a_contraction_is_two_tokens_of_the_pool():
-    assert token_pool(
+    assert _token_pool(
         "I couldn't; he can't, won't.", table(dict.fromkeys(("could", "couldn", "ca", "can", "wo", "t"), 9.0))
     ) == ["could"]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from toolkit.data.rows import Row
+from toolkit.generate._replies import is_refusal, sentence_in
 from toolkit.generate.prompt import PROMPTS, read_prompt
-from toolkit.generate.replies import is_refusal, sentence_in
 
 REFERENCE = "The old man left the house early in the morning."
 PLAIN = "Early in the morning the old man went out."

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from toolkit.data.rows import Row
+from toolkit.generate._substitute import MOST_TOKENS, replaced, substituted
 from toolkit.generate.keywords import Keyword, keywords
 from toolkit.generate.sentinels import load_infiller, masked_input
-from toolkit.generate.substitute import MOST_TOKENS, replaced, substituted
 from toolkit.generate.synonyms import Synonyms, bases
 
 TEXTS = [

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolkit.data.database import database
-from toolkit.lexicon.pairs import fill_tokens
+from toolkit.lexicon._pairs import fill_tokens
 
 
 def read(path):

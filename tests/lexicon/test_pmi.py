@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import candidate, row, write_run
-from toolkit.lexicon import counts
+from toolkit.lexicon import _counts as counts
 from toolkit.lexicon.pmi import COLUMNS, Entry, extract_lexicon, is_lexicon, paraphrases_of
 from toolkit.package.build import package_parabank
 

@@ -12,7 +12,7 @@ from builders.parabank2 import ParaBank2Run
 from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
 from tests.tiny import ROOT, folder
-from toolkit.augmentation.sources import Pairs
+from toolkit.augmentation.sources import _Pairs
 from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.models.coverage import PARTS, check_language_of, covers
 from toolkit.paraphraser.settings import ParaphraserTraining
@@ -94,8 +94,8 @@ def test_a_model_that_states_its_language_is_held_to_it(tmp_path, key, file):
 def test_a_parabank_of_another_language_gets_no_cosine(tmp_path, monkeypatch):
     (tmp_path / "parabank.json").write_text(json.dumps({"settings": {"lang": "zh"}}))
     (tmp_path / "pairs.tsv").write_text("你好\t您好\n", encoding="utf-8")
-    monkeypatch.setattr("toolkit.augmentation.sources.language_of", lambda pairs: "zh")
-    assert Pairs(tmp_path / "pairs.tsv", None).encoder is None
+    monkeypatch.setattr("toolkit.augmentation.sources._language_of", lambda pairs: "zh")
+    assert _Pairs(tmp_path / "pairs.tsv", None).encoder is None
 
 
 def test_the_table_is_what_the_code_has():

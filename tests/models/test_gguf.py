@@ -8,10 +8,10 @@ import torch
 from tests.language_models import saved
 from toolkit import starters
 from toolkit.data.rows import Candidate, Row
-from toolkit.models import gguf
+from toolkit.models import _gguf as gguf
+from toolkit.models._gguf import checkpoint_path, gguf_file
 from toolkit.models.checkpoint import fingerprint
 from toolkit.models.config import read_config
-from toolkit.models.gguf import checkpoint_path, gguf_file
 from toolkit.models.language_model import load_language_model, log_probabilities
 from toolkit.score.critic import critic_rows, load_critic
 from toolkit.starters import packaged, shown_name

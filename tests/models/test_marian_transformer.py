@@ -12,7 +12,7 @@ from toolkit import Paraphraser, load_translator
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.shared import SharedEngine
-from toolkit.translator.firefox import firefox_files, load_firefox
+from toolkit.translator.firefox import _load_firefox, firefox_files
 
 CLOSE = 1e-5  # nats: the engine gives float32
 
@@ -21,7 +21,7 @@ CLOSE = 1e-5  # nats: the engine gives float32
 @pytest.mark.parametrize("form", ["alphas.bin", "npz"])
 def test_forced_scores_are_those_of_the_equations(tmp_path, form, shared):
     made = firefox.write_folder(tmp_path / "model", form, shared, recurrent=False)
-    model, source, target = load_firefox(firefox_files(made.folder), torch.float64)
+    model, source, target = _load_firefox(firefox_files(made.folder), torch.float64)
     engine, reference, chance = engine_of(model), Reference.of(made), random.Random(1)
     assert isinstance(engine, SharedEngine)
     targets = made.arrays["decoder_ff_logit_out_b"].shape[1]
@@ -36,7 +36,7 @@ def test_forced_scores_are_those_of_the_equations(tmp_path, form, shared):
 
 def test_a_search_says_no_padding_and_its_scores_are_those_of_the_equations(tmp_path):
     made = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
-    model, source, _ = load_firefox(firefox_files(made.folder), torch.float64)
+    model, source, _ = _load_firefox(firefox_files(made.folder), torch.float64)
     reference, ids = Reference.of(made), source.encode(["Der Hund schläft im Garten."])[0]
     (found,) = beam_search(engine_of(model), [ids], 6, 30, 6)
     assert len({tuple(hypothesis.ids) for hypothesis in found}) > 1

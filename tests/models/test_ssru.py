@@ -8,8 +8,8 @@ import torch
 from tests import firefox_folders as firefox
 from tests.models.ssru_reference import Reference, position
 from toolkit.decode.recurrent import RecurrentEngine
-from toolkit.models.ssru import positions
-from toolkit.translator.firefox import firefox_files, load_firefox
+from toolkit.models.ssru import _positions
+from toolkit.translator.firefox import _load_firefox, firefox_files
 
 SAME = 1e-9  # nats, in float64
 
@@ -19,7 +19,7 @@ def random_ids(chance: random.Random, vocabulary: int, longest: int) -> list[int
 
 
 def assert_scores_are_those_of_the_equations(made: firefox.Tiny, pairs: int = 6) -> None:
-    model, source, target = load_firefox(firefox_files(made.folder), torch.float64)
+    model, source, target = _load_firefox(firefox_files(made.folder), torch.float64)
     engine, reference, chance = RecurrentEngine(model), Reference.of(made), random.Random(1)
     outputs = [[*(chance.randrange(len(target)) for _ in range(9)), 0] for _ in range(pairs)]
     sources = [random_ids(chance, len(source), 12) for _ in outputs]
@@ -61,7 +61,7 @@ def test_the_forward_pass_is_that_of_the_engine():
 
 
 def test_a_position_is_all_sines_then_all_cosines():
-    table = positions(1024, 32)
+    table = _positions(1024, 32)
     for p in (0, 1, 17, 1023):
         assert table[p].tolist() == pytest.approx(position(p, 32).tolist(), abs=1e-7)
     assert table.dtype == torch.float32

@@ -41,14 +41,14 @@ def test_sums_and_tokens_are_those_of_a_forward_pass_for_each_text(model, batch_
 
 
 def test_only_logits_that_are_needed_are_computed(model, monkeypatch):
-    shapes, plain = [], token_trees.tree_logits
+    shapes, plain = [], token_trees._tree_logits
 
     def noted(*arguments):
         logits = plain(*arguments)
         shapes.append(logits.shape[0])
         return logits
 
-    monkeypatch.setattr(token_trees, "tree_logits", noted)
+    monkeypatch.setattr(token_trees, "_tree_logits", noted)
     log_probabilities_after([(BEGINNING, [[5, 6, 7], [5, 6, 8]])], model, 100)
     assert shapes == [3], "those after the beginning, after 5 and after 6"
 

@@ -12,7 +12,7 @@ from tests.tiny import ROOT
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.models import trainer_arguments as module
 from toolkit.models.trainer_arguments import trainer_arguments
-from toolkit.train.transformer_encoder import training_arguments
+from toolkit.train.transformer_encoder import _training_arguments
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_one_gpu_is_used_without_a_launcher(monkeypatch, tmp_path, no_bfloat16, 
 def test_a_training_has_the_batch_of_its_settings_beside_two_gpus(monkeypatch, tmp_path, no_bfloat16):
     pretend_gpus(monkeypatch, 2)
     settings = TransformerTraining(pairs=["a.tsv"], output_dir=str(tmp_path), base_model="any", batch=8, mini_batch=4)
-    made = training_arguments(settings, tmp_path)
+    made = _training_arguments(settings, tmp_path)
     assert (made.n_gpu, made.train_batch_size) == (1, 8)
 
 

@@ -15,9 +15,9 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests import families
 from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from toolkit.encoder.load import load_encoder
-from toolkit.models.weights import finite
+from toolkit.models.weights import _finite
 from toolkit.pair_classifier.classifier import new_classifier
-from toolkit.train.transformer_encoder import load_base
+from toolkit.train.transformer_encoder import _load_base
 from toolkit.translator.load import load_translator
 
 
@@ -103,12 +103,12 @@ def test_a_tensor_of_another_shape_is_named(tmp_path):
 
 
 def test_finite():
-    assert finite(torch.tensor([1.0, -3e38])) and finite(torch.ones(2, 2, dtype=torch.bfloat16))
+    assert _finite(torch.tensor([1.0, -3e38])) and _finite(torch.ones(2, 2, dtype=torch.bfloat16))
     for bad in (float("nan"), float("inf"), float("-inf")):
         for dtype in (torch.float32, torch.bfloat16, torch.float16):
-            assert not finite(torch.tensor([[1.0, bad], [0.0, 2.0]], dtype=dtype))
+            assert not _finite(torch.tensor([[1.0, bad], [0.0, 2.0]], dtype=dtype))
     for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
-        assert finite(torch.tensor([1.0, -3.0]).to(dtype)) and not finite(torch.tensor([1.0, float("nan")]).to(dtype))
+        assert _finite(torch.tensor([1.0, -3.0]).to(dtype)) and not _finite(torch.tensor([1.0, float("nan")]).to(dtype))
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def bert(tmp_path_factory) -> Path:
 
 LOADERS = {
     "load_encoder": load_encoder,
-    "load_base": lambda name: load_base(name, 16, 0),
+    "load_base": lambda name: _load_base(name, 16, 0),
     "new_classifier": lambda name: new_classifier(name, 16, 0),
 }
 

@@ -134,7 +134,7 @@ def test_what_a_killed_process_left_is_removed(demo_run, demo_models, tmp_path):
 
 def test_a_process_of_the_same_number_may_have_been_killed_before(demo_run, demo_models, tmp_path):
     for _ in range(2):
-        left = build.sibling(tmp_path / "demo", "replaced")
+        left = build._sibling(tmp_path / "demo", "replaced")
         left.mkdir()
         (left / "older").touch()
         package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
@@ -145,7 +145,7 @@ def test_the_older_one_comes_back_if_the_new_one_cannot_take_its_place(tmp_path,
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/older").write_text("dear")
     with pytest.raises(FileNotFoundError):
-        build.replace_folder(tmp_path / "demo", tmp_path / "nothing")
+        build._replace_folder(tmp_path / "demo", tmp_path / "nothing")
     assert (tmp_path / "demo/older").read_text() == "dear" and len(list(tmp_path.iterdir())) == 1
 
 
@@ -159,7 +159,7 @@ def test_damaged_settings_are_one_line(demo_run, demo_models, tmp_path, content)
 
 def test_what_is_checked_before_the_work_needs_no_torch():
     code = (
-        "import sys; import toolkit.package.build; from toolkit.package.card import template;"
+        "import sys; import toolkit.package.build; from toolkit.package.card import _template as template;"
         "from toolkit.package.folder import check_version; check_version('1.0.0'); template('paranmt');"
         "print('torch' in sys.modules)"
     )

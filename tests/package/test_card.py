@@ -7,7 +7,7 @@ from huggingface_hub import DatasetCard
 
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.build import package_parabank
-from toolkit.package.card import size_category, template
+from toolkit.package.card import _size_category, _template
 
 
 def rows_of(folder, pattern):
@@ -70,12 +70,12 @@ def test_tables_have_as_many_cells_as_their_heads(demo_parabank):
 
 @pytest.mark.parametrize("rows, name", [(0, "n<1K"), (99_999, "10K<n<100K"), (10**9, "n>1B")])
 def test_size_category(rows, name):
-    assert size_category(rows) == name
+    assert _size_category(rows) == name
 
 
 def test_an_unknown_builder_is_refused():
     with pytest.raises(FileNotFoundError, match=r"wanted the template cards/parabank3.md"):
-        template("parabank3")
+        _template("parabank3")
 
 
 def test_the_card_shows_a_record_pictures_and_errors(demo_parabank):
@@ -130,7 +130,7 @@ def test_every_number_of_the_card_is_one_of_the_figures(demo_run, demo_models, t
     figures = json.loads((tmp_path / "bank" / "statistics.json").read_text())
     manifest = json.loads((tmp_path / "bank" / "parabank.json").read_text())
     card = (tmp_path / "bank" / "README.md").read_text()
-    known: set[str] = numbers(template(builder))
+    known: set[str] = numbers(_template(builder))
     total, outcomes = figures["total"], figures["candidates"]
     shares = [
         100 * part / whole

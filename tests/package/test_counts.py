@@ -9,10 +9,10 @@ from tests.conftest import demo_rows, write_run
 from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Origin, Row, Scores
 from toolkit.data.shards import dropped_of, input_shards, output_of, read_shard
-from toolkit.package.counts import TABLES, count, no_paraphrase_message
+from toolkit.package.counts import TABLES, _count, _no_paraphrase_message
 from toolkit.package.keep import write_kept
 from toolkit.package.parquet import finished_shards
-from toolkit.select.corpus import copy_chosen, write_choice
+from toolkit.select.corpus import _copy_chosen, write_choice
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 
 
@@ -20,7 +20,7 @@ def counted(shards):
     """By table, the kinds and their counts."""
     found = {}
     with database() as connection:
-        count(connection, shards)
+        _count(connection, shards)
         for name, (_, _, added) in TABLES.items():
             sums = ", ".join(f"sum({column})::BIGINT AS {column}" for column in added)
             query = f"SELECT * EXCLUDE ({', '.join(added)}), {sums} FROM {name} GROUP BY ALL"
@@ -93,7 +93,7 @@ def test_a_choice_over_the_corpus_keeps_the_counts(tmp_path):
             write_kept(output_of(path), list(read_shard(output_of(path))), keep)
         chosen = tmp_path / f"{keep}-chosen"
         write_choice(finished_shards(run), {}, partial(refuse_by_deciles, settings=settings), chosen)
-        copy_chosen(finished_shards(run), chosen)
+        _copy_chosen(finished_shards(run), chosen)
         found.append(sum(counts[0] for counts in counted(finished_shards(chosen))["candidates_by_kind"].values()))
         assert dropped_of(finished_shards(chosen)[0]).exists() == (keep == "chosen")
     assert found == [sum(len(row.candidates) for row in rows)] * 2
@@ -108,9 +108,9 @@ def test_all_keeps_all(tmp_path):
 
 
 def test_a_run_without_paraphrases_says_why(empty_run):
-    message = no_paraphrase_message(finished_shards(empty_run))
+    message = _no_paraphrase_message(finished_shards(empty_run))
     assert message.startswith("wanted at least one paraphrase, got none of the 1 candidates in ")
     assert message.endswith("empty.shards: 1 dual; relax what refused most and build again")
     for path in input_shards(empty_run):
         write_kept(output_of(path), list(read_shard(output_of(path))), "chosen")
-    assert no_paraphrase_message(finished_shards(empty_run)) == message
+    assert _no_paraphrase_message(finished_shards(empty_run)) == message

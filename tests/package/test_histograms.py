@@ -10,8 +10,8 @@ from tests.conftest import write_run
 from tests.package.test_counts import random_rows
 from toolkit.data.database import database
 from toolkit.data.rows import Scores
+from toolkit.package._histograms import BINS, LONGEST, score_histograms
 from toolkit.package.build import package_parabank
-from toolkit.package.histograms import BINS, LONGEST, score_histograms
 from toolkit.package.load import load_parabank
 from toolkit.system.whole_files import read_record
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from toolkit.lexicon.pairs import fill_tokens
-from toolkit.package import pair_files
+from toolkit.lexicon._pairs import fill_tokens
+from toolkit.package import _pair_files as pair_files
 from toolkit.package.pair_columns import check_texts
 from toolkit.package.read import read_pairs, read_references, say_once, understood_columns
 

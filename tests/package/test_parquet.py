@@ -7,19 +7,19 @@ from toolkit.data.rows import Scores, from_record, schema, to_table
 from toolkit.data.shards import read_shard, read_tables
 from toolkit.package import parquet
 from toolkit.package.parquet import (
+    _pairs_schema,
+    _pairs_table,
+    _references_schema,
+    _references_table,
+    _write_parquet,
     finished_shards,
-    pairs_schema,
-    pairs_table,
-    references_schema,
-    references_table,
     splits_in,
-    write_parquet,
 )
 from toolkit.select.equal import find_equal_pairs
 
 
 def write(shards, folder, **options):
-    return write_parquet(shards, folder, find_equal_pairs(shards).repeated, **options)
+    return _write_parquet(shards, folder, find_equal_pairs(shards).repeated, **options)
 
 
 def all_rows(run):
@@ -40,8 +40,8 @@ def found_pairs(table):
 
 def test_pairs_are_the_chosen_candidates_best_first(demo_run):
     rows = all_rows(demo_run)
-    pairs = pairs_table(to_table(rows))
-    assert pairs.schema == pairs_schema()
+    pairs = _pairs_table(to_table(rows))
+    assert pairs.schema == _pairs_schema()
     assert len(pairs) == 7
     assert found_pairs(pairs) == expected_pairs(rows)
     assert pairs["origins"].to_pylist()[0] == [
@@ -52,8 +52,8 @@ def test_pairs_are_the_chosen_candidates_best_first(demo_run):
 
 def test_references_nest_what_pairs_spell_out(demo_run):
     rows = to_table(all_rows(demo_run))
-    references, pairs = references_table(rows), pairs_table(rows)
-    assert references.schema == references_schema()
+    references, pairs = _references_table(rows), _pairs_table(rows)
+    assert references.schema == _references_schema()
     assert references["id"].to_pylist() == ["demo-0", "demo-2", "demo-3", "demo-4"]
     texts = [p["text"] for paraphrases in references["paraphrases"].to_pylist() for p in paraphrases]
     assert texts == pairs["sentence2"].to_pylist()
@@ -66,23 +66,23 @@ def test_references_nest_what_pairs_spell_out(demo_run):
 def test_tables_of_a_slice_and_of_nothing(demo_run, start):
     rows = all_rows(demo_run)
     table = to_table(rows).slice(start)
-    assert found_pairs(pairs_table(table)) == expected_pairs(rows[start:])
-    assert len(references_table(table)) == sum(bool(row.paraphrases) for row in rows[start:])
+    assert found_pairs(_pairs_table(table)) == expected_pairs(rows[start:])
+    assert len(_references_table(table)) == sum(bool(row.paraphrases) for row in rows[start:])
 
 
 def test_tables_of_several_chunks(demo_run):
     rows = all_rows(demo_run)
     table = pa.concat_tables([to_table(rows[:3]), to_table(rows[3:])])
-    assert pairs_table(table).equals(pairs_table(to_table(rows)))
-    assert references_table(table).combine_chunks().equals(references_table(to_table(rows)).combine_chunks())
+    assert _pairs_table(table).equals(_pairs_table(to_table(rows)))
+    assert _references_table(table).combine_chunks().equals(_references_table(to_table(rows)).combine_chunks())
 
 
 def test_text_columns_come_in_the_order_that_trainers_take(demo_run):
-    assert pairs_schema().names[:4] == ["id", "sentence1", "sentence2", "rank"]
+    assert _pairs_schema().names[:4] == ["id", "sentence1", "sentence2", "rank"]
 
 
 def test_features_keep_a_list_of_structs(demo_run):
-    features = datasets.Features.from_arrow_schema(references_schema())
+    features = datasets.Features.from_arrow_schema(_references_schema())
     assert isinstance(features["paraphrases"], datasets.List)
     assert features["paraphrases"].feature["origins"].feature["negative"] == datasets.List(datasets.Value("string"))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from toolkit.package import plots
-from toolkit.package.plots import ASSETS, draw_pictures, funnel
+from toolkit.package.plots import ASSETS, _draw_pictures, _funnel
 from toolkit.system.whole_files import read_record
 
 
@@ -23,7 +23,7 @@ def test_pictures_beside_the_card(demo_parabank):
 
 def test_the_funnel_says_the_counts(demo_parabank):
     statistics = read_record(demo_parabank / "statistics.json")
-    said = texts_of(funnel(statistics))
+    said = texts_of(_funnel(statistics))
     for text in (
         "lines of the bitext",
         "9",
@@ -42,12 +42,12 @@ def test_the_funnel_says_the_counts(demo_parabank):
 def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, tmp_path):
     statistics = read_record(demo_parabank / "statistics.json")
     statistics["paraphrases_per_reference"] = {"0": 3, "1": 7}
-    assert draw_pictures(statistics | {"scores": {}}, tmp_path) == ["funnel", "lengths"]
+    assert _draw_pictures(statistics | {"scores": {}}, tmp_path) == ["funnel", "lengths"]
     assert sorted(path.stem for path in (tmp_path / ASSETS).iterdir()) == ["funnel", "lengths"]
 
 
 @pytest.mark.parametrize("name", plots.SHOWN)
 def test_every_score_has_a_name_on_its_axis(name):
-    from toolkit.package.histograms import SCORES
+    from toolkit.package._histograms import SCORES
 
     assert name in SCORES and len(plots.SHOWN) == len(SCORES)

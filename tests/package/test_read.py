@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import candidate, demo_rows, row, write_run
-from toolkit.package import pair_files
-from toolkit.package.pair_files import PAIRS
+from toolkit.package import _pair_files as pair_files
+from toolkit.package._pair_files import PAIRS
 from toolkit.package.read import read_pairs, read_references
 
 

@@ -13,7 +13,7 @@ from tests.conftest import row, write_run
 from tests.package.test_counts import random_rows
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.package.build import package_parabank
-from toolkit.package.report import LOSERS, REPEATED, render_report, write_report
+from toolkit.package.report import LOSERS, REPEATED, _render_report, write_report
 from toolkit.system.whole_files import read_record
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -103,7 +103,7 @@ def test_five_thousand_rows_are_below_five_megabytes(parabank):
         for n in range(5000)
     ]  # fmt: skip
     manifest, statistics = (read_record(parabank / f"{name}.json") for name in ("parabank", "statistics"))
-    page = render_report(manifest, statistics, rows, True, "bank")
+    page = _render_report(manifest, statistics, rows, True, "bank")
     assert len(page.encode()) < 5_000_000
 
 

@@ -8,15 +8,15 @@ from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Origin, Scores
 from toolkit.data.shards import read_shard
 from toolkit.package import statistics
-from toolkit.package.parquet import finished_shards, write_parquet
-from toolkit.package.statistics import BINS, WIDTHS, measure, sample
+from toolkit.package.parquet import _write_parquet, finished_shards
+from toolkit.package.statistics import BINS, WIDTHS, _sample, measure
 from toolkit.select.equal import find_equal_pairs
 
 
 def packaged(shards, folder):
     """The figures of a package of these shards."""
     equal = find_equal_pairs(shards)
-    return measure(shards, write_parquet(shards, folder, equal.repeated), equal.copies)
+    return measure(shards, _write_parquet(shards, folder, equal.repeated), equal.copies)
 
 
 @pytest.fixture
@@ -166,11 +166,11 @@ def test_shards_of_another_run_are_found(demo_run, tmp_path):
 
 def test_sample_is_all_or_part(demo_run, tmp_path):
     shards = finished_shards(demo_run)
-    files = write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).repeated)["references"]
+    files = _write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).repeated)["references"]
     paths = [str(path) for paths in files.values() for path in paths]
     with database() as connection:
-        everything = list(sample(connection, paths, total=4))
-        part = list(sample(connection, paths, total=4, size=2))
+        everything = list(_sample(connection, paths, total=4))
+        part = list(_sample(connection, paths, total=4, size=2))
     assert [row.id for row in everything] == ["demo-0", "demo-4", "demo-2", "demo-3"]
     assert everything[0].paraphrases[0].text == "Now we will be going home, he said."
     assert 0 < len(part) < 4 and {row.id for row in part} < {row.id for row in everything}

@@ -12,19 +12,19 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from toolkit.pair_classifier.classifier import (
-    FitSettings,
-    check_enough,
+    _check_enough,
     fit,
     last_checkpoint,
     new_classifier,
     write_fresh,
 )
 from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.settings import _FitSettings
 from toolkit.pair_classifier.tasks import predict
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
-QUICK = FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
+QUICK = _FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
 PAIRS = [LabelledPair(one, other, int(other in "abcd")) for one in "abcdefgh" for other in "abcdefgh"]
 
 
@@ -154,15 +154,15 @@ def test_nothing_to_learn(start, tmp_path):
 
 
 def test_too_few_for_all_processes():
-    check_enough(1, 32, 1)
-    check_enough(64, 32, 2)
+    _check_enough(1, 32, 1)
+    _check_enough(64, 32, 2)
     with pytest.raises(
         ValueError, match="wanted at least 64 labelled pairs for a step of 2 processes, got 63: give more"
     ):
-        check_enough(63, 32, 2)
+        _check_enough(63, 32, 2)
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch", "learning_rate", "max_length", "save_every"])
 def test_settings_above_0(name):
     with pytest.raises(ValueError, match=rf"^wanted {name} (above 0|of at least 1), got 0$"):
-        FitSettings(**{name: 0})
+        _FitSettings(**{name: 0})

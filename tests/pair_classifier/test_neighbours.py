@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.pair_classifier import neighbours
-from toolkit.pair_classifier.neighbours import nearest
+from toolkit.pair_classifier import _neighbours as neighbours
+from toolkit.pair_classifier._neighbours import nearest
 
 
 def drawn(count, seed, topics=0, dimensions=16):

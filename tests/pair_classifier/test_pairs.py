@@ -7,7 +7,7 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from toolkit.package.load import load_parabank
-from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs, sentences_of
+from toolkit.pair_classifier.pairs import LabelledPair, _sentences_of, identification_pairs
 
 ANGLES = {"dog": 0, "hound": 8, "puppy": 10, "wolf": 30, "fox": 35, "vixen": 50, "car": 80, "auto": 90}  # degrees
 ROWS = [
@@ -49,7 +49,7 @@ def test_a_sentence_of_two_references_bars_both(encoder):
 
 def test_texts_that_differ_in_case_or_marks_are_one(encoder):
     rows = [*ROWS, {"id": "d", "sentence1": "Dog!", "sentence2": "vixen"}]
-    found = sentences_of(rows)
+    found = _sentences_of(rows)
     assert "Dog!" not in found.texts and found.texts[found.partners[0][-1]] == "vixen"
     assert negatives(identification_pairs(rows, encoder))["vixen"] == "fox"
     assert (

@@ -7,12 +7,12 @@ import pytest
 
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.paraphraser.english import (
+    _misreads_possessive,
+    _refuse_no_words,
+    _with_articles,
     contraction_key,
     correct_english,
-    misreads_possessive,
     refuse_english,
-    refuse_no_words,
-    with_articles,
 )
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.paraphraser import MIN_FORWARD, STARTER, Paraphraser, defaults
@@ -42,12 +42,12 @@ def row_of(reference, *texts, lang="en"):
     ],
 )
 def test_articles_follow_the_sound(written, right):
-    assert with_articles(written, "") == right
-    assert with_articles(right, "") == right
+    assert _with_articles(written, "") == right
+    assert _with_articles(right, "") == right
 
 
 def test_an_article_of_the_text_stays():
-    assert with_articles("It was an hotel.", "We saw an hotel.") == "It was an hotel."
+    assert _with_articles("It was an hotel.", "We saw an hotel.") == "It was an hotel."
 
 
 def test_articles_are_of_english_alone():
@@ -91,7 +91,7 @@ def test_contractions_make_no_other_text(text, other, same):
     ],
 )
 def test_a_possessive_is_no_verb(reference, candidate, wrong):
-    assert misreads_possessive(reference, candidate) is wrong
+    assert _misreads_possessive(reference, candidate) is wrong
 
 
 def test_the_reasons_and_what_is_asked_for():
@@ -172,5 +172,5 @@ def test_words_that_do_not_exist_are_refused_but_those_of_the_text_and_single_pi
     }
     pieces = SimpleNamespace(vocabulary={"▁googlewhacked": 5})
     for text, reason in texts.items():
-        (row,) = refuse_no_words([row_of("He woke up early with his blorp.", text)], pieces)
+        (row,) = _refuse_no_words([row_of("He woke up early with his blorp.", text)], pieces)
         assert row.candidates[0].reason == reason, text

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tiny import pairs
+from toolkit.paraphraser._sentences import parts_of
 from toolkit.paraphraser.form import formed, plain
-from toolkit.paraphraser.sentences import parts_of
 
 TEXTS = [reference for _, reference in pairs(60)]
 

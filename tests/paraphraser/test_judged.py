@@ -10,7 +10,7 @@ from tests.language_models import saved
 from tests.tiny import folder, pairs
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.paraphraser.judged import Scorers, judged_rows
+from toolkit.paraphraser.judged import _judged_rows, _Scorers
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.score.critic import load_critic
 from toolkit.score.dual import forward_rows
@@ -40,7 +40,7 @@ def rows():
 
 
 def scorers_of(paraphraser, critic=None):
-    return Scorers(paraphraser.model, paraphraser.backward, paraphraser.encoder, critic)
+    return _Scorers(paraphraser.model, paraphraser.backward, paraphraser.encoder, critic)
 
 
 def unchecked(rows):
@@ -48,7 +48,7 @@ def unchecked(rows):
 
 
 def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows):
-    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, FREE))
+    found = list(_judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, FREE))
     for row in found:
         assert [c.reason for c in row.candidates if c.reason] == []
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
@@ -57,7 +57,7 @@ def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows
 def test_a_critic_reads_the_best_and_reads_back_a_quarter_of_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     few = replace(SETTINGS, n=1, pool=3)
-    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, FREE):
+    for row in _judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, FREE):
         (kept,) = [c for c in row.candidates if c.reason is None]
         assert kept.scores.after_candidate is not None
         assert sum(c.scores.given_reference is not None for c in row.candidates) == 3
@@ -68,7 +68,7 @@ def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows,
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     before = {row.id: {c.text for c in row.candidates} for row in rows}
     wide, both = replace(SETTINGS, pool=40, continuations=5), scorers_of(paraphraser, critic)
-    for row in judged_rows(rows, both, wide, unchecked, FREE, [critic]):
+    for row in _judged_rows(rows, both, wide, unchecked, FREE, [critic]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 5 and {(c.method, c.generator) for c in new} <= {("continuation", critic.signature)}
         assert all(c.scores.after_candidate is not None for c in new if c.reason is None)
@@ -77,13 +77,13 @@ def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows,
 def test_of_a_causal_model_no_candidates_may_be_wanted(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     none = replace(SETTINGS, pool=40, continuations=0)
-    for row in judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, FREE, [critic]):
+    for row in _judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, FREE, [critic]):
         assert not any(c.method == "continuation" for c in row.candidates)
 
 
 def test_the_floor_refuses_with_its_reason(paraphraser, rows):
     strict = replace(SETTINGS, min_usable=1.0)
-    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, FREE):
+    for row in _judged_rows(rows, scorers_of(paraphraser), strict, unchecked, FREE):
         assert {c.reason for c in row.candidates} == {"usable"}
 
 
@@ -92,7 +92,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     wide = replace(SETTINGS, pool=40, rewrites=3)
     added = 0
-    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, FREE, [rewriter]):
+    for row in _judged_rows(rows, scorers_of(paraphraser), wide, unchecked, FREE, [rewriter]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 3 and {c.generator for c in new} <= {rewriter.signature}
         assert all(c.scores.usable is not None for c in new if c.reason is None)
@@ -102,7 +102,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
 
 def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
-    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, FREE, [rewriter]):
+    for row in _judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, FREE, [rewriter]):
         for candidate in row.candidates:
             if candidate.generator == rewriter.signature and candidate.reason is None:
                 alone = replace(row, candidates=[Candidate(candidate.text, "beam")])
@@ -114,7 +114,7 @@ def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, r
 def test_the_floor_of_the_forward_score_holds_for_candidates_that_are_added_here(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     floor = replace(SETTINGS, pool=40, min_forward=-0.5)
-    found = list(judged_rows(rows, scorers_of(paraphraser), floor, unchecked, FREE, [rewriter]))
+    found = list(_judged_rows(rows, scorers_of(paraphraser), floor, unchecked, FREE, [rewriter]))
     added = [c for row in found for c in row.candidates if c.method == "beam"]
     assert any(c.reason == "forward" for c in added)
     assert all(c.scores.translation_score >= -0.5 for c in added if c.reason is None)
@@ -124,7 +124,7 @@ def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     before = [[c.text for c in row.candidates] for row in rows]
     none = replace(SETTINGS, pool=40, rewrites=0)
-    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, FREE, [rewriter]))
+    found = list(_judged_rows(rows, scorers_of(paraphraser), none, unchecked, FREE, [rewriter]))
     assert [[c.text for c in row.candidates] for row in found] == before
 
 

@@ -52,14 +52,14 @@ def test_a_pickle_holds_where_its_models_are(paraphraser):
 def test_a_text_gets_a_mark_if_the_model_was_trained_on_marked_texts(marked, expected, tmp_path, monkeypatch):
     shutil.copytree(folder() / "de-en", tmp_path / "model")
     (tmp_path / "model" / "measured.json").write_text(json.dumps({"lang": "en", "marked": marked}))
-    read, whole = [], module.paraphrase_rows
+    read, whole = [], module._paraphrase_rows
 
     def seen(rows, *others):
         rows = list(rows)
         read.extend(row.source for row in rows)
         return whole(rows, *others)
 
-    monkeypatch.setattr(module, "paraphrase_rows", seen)
+    monkeypatch.setattr(module, "_paraphrase_rows", seen)
     Paraphraser(str(tmp_path / "model"), settings=SETTINGS, dtype="float32").paraphrase(["it is late"])
     assert read == [expected]
 

@@ -8,8 +8,8 @@ from tests.tiny import folder, pairs
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import templates
-from toolkit.train.paraphraser_pairs import TrainingPair
-from toolkit.train.template_pairs import PLAIN, is_plain, with_templates
+from toolkit.train._template_pairs import PLAIN, is_plain, with_templates
+from toolkit.train.paraphraser_pairs import _TrainingPair
 
 TEXTS = [reference for _, reference in pairs(200)]
 
@@ -24,7 +24,7 @@ def parsed(tmp_path):
 
 
 def test_inputs_get_the_template_of_their_output(parsed, tmp_path):
-    given = [TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
+    given = [_TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
     found = with_templates(given, parsed, tmp_path / "templates.json")
     assert [(one.output, one.weight) for one in found] == [(one.output, 2.0) for one in given]
     for n, (before, after) in enumerate(zip(given, found, strict=True)):
@@ -38,7 +38,7 @@ def test_inputs_get_the_template_of_their_output(parsed, tmp_path):
 
 def test_a_parser_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ValueError, match=r"wanted a parser .* got 'magic'"):
-        with_templates([TrainingPair("a", "b", 1.0)], "magic", tmp_path / "templates.json")
+        with_templates([_TrainingPair("a", "b", 1.0)], "magic", tmp_path / "templates.json")
 
 
 def test_texts_without_a_tree_have_no_template():

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.tiny import ENVIRONMENT, ROOT
-from toolkit.publish.folder import MEASURED, made_beside, read_training
+from toolkit.publish._folder import MEASURED, made_beside, read_training
 from toolkit.run.workspace import RECORD
 
 
@@ -66,7 +66,7 @@ def test_an_error_leaves_the_old_folder_whole(published, error, message):
 def test_a_killed_process_leaves_the_old_folder_whole(published):
     before = content(published)
     program = (
-        "import os, signal, sys; from pathlib import Path; from toolkit.publish.folder import made_beside\n"
+        "import os, signal, sys; from pathlib import Path; from toolkit.publish._folder import made_beside\n"
         "with made_beside(Path(sys.argv[1])) as made:\n"
         "    (made / 'weights').write_text('new')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -6,7 +6,7 @@ import pytest
 from huggingface_hub import HfApi
 
 from tests.hub import GUEST, READER, WRITER, Blob, Fault, Repository
-from toolkit.publish.hub import check_token, planned, publish, published
+from toolkit.publish.hub import _check_token, _planned, _published, publish
 
 NAME, RECORD = "org/bank", "parabank.json"
 LARGE = {f"data/{n}.parquet": bytes([n]) * 1000 * (n + 1) for n in range(3)}
@@ -19,11 +19,11 @@ def sums(files):
 
 
 def plan(api, version="1.0.0", files=FILES):
-    return planned(api, NAME, "dataset", version, sums(files), RECORD)
+    return _planned(api, NAME, "dataset", version, sums(files), RECORD)
 
 
 def put(api, version="1.0.0", files=FILES, public=False):
-    return published(api, plan(api, version, files), public)
+    return _published(api, plan(api, version, files), public)
 
 
 def bank(hub):
@@ -65,7 +65,7 @@ def test_a_second_version_sends_what_changed(hub, api):
     version = plan(api, "1.1.0", files)
     assert version.states["data/0.parquet"] == "removed"
     assert {path for path in version.sent if path.startswith("data")} == {"data/1.parquet", "data/3.parquet"}
-    published(api, version)
+    _published(api, version)
     assert hub.uploaded - before == 540
     assert at(hub, "v1.1.0") == sums(files) and at(hub, "v1.0.0") == sums(FILES)
 
@@ -148,7 +148,7 @@ def test_a_commit_of_somebody_else_in_between(hub, api):
     version = plan(api, "1.1.0", FILES | {"README.md": b"# New\n"})
     bank(hub).commit(bank(hub).commits[bank(hub).main] | {"LICENSE": Blob(b"x", False)})
     with pytest.raises(ConnectionError, match="newer commit: nothing was tagged; run the same command again"):
-        published(api, version)
+        _published(api, version)
     assert list(bank(hub).tags) == ["v1.0.0"]
 
 
@@ -163,8 +163,8 @@ def test_a_commit_that_lost_a_file_gets_no_tag(hub, api, monkeypatch):
 def test_tokens(hub):
     for token, message in ((READER, "one that may only read"), (False, "none"), ("hf_unknown", "one that may not")):
         with pytest.raises(PermissionError, match=f"wanted a token that may write to {NAME}, got {message}"):
-            check_token(HfApi(endpoint=hub.url, token=token), NAME)
-    check_token(HfApi(endpoint=hub.url, token=WRITER), NAME)
+            _check_token(HfApi(endpoint=hub.url, token=token), NAME)
+    _check_token(HfApi(endpoint=hub.url, token=WRITER), NAME)
     api = HfApi(endpoint=hub.url, token=GUEST)
     with pytest.raises(PermissionError, match="one that may not write there: run `hf auth login`"):
         publish(api, NAME, lambda: plan(api))
@@ -187,7 +187,7 @@ def test_versions_that_cannot_be_published(hub, api):
 @pytest.mark.parametrize("name", ["bank", "org/bank/more", "../bank", "org/", "https://x.org/a/b"])
 def test_names_that_are_none(api, name):
     with pytest.raises(ValueError, match="wanted a name on the Hub such as someone/parabank2"):
-        planned(api, name, "dataset", "1.0.0", FILES, RECORD)
+        _planned(api, name, "dataset", "1.0.0", FILES, RECORD)
 
 
 def test_a_repository_of_others_is_not_touched(hub, api):

@@ -8,7 +8,7 @@ import pytest
 from tests.publish.test_publish_parabank import ROOT, environment
 from tests.tiny import PYTHON
 from toolkit.publish.hub import publish
-from toolkit.publish.model import card_on_hub, plan_model
+from toolkit.publish.model import _card_on_hub, plan_model
 from toolkit.starters import starter
 
 LOAD = """
@@ -47,7 +47,7 @@ def test_published_files_are_those_of_the_folder(hub, api, capsys):
 
 @pytest.mark.parametrize("name", ["encoder", "paraphraser", "de-en"])
 def test_cards_name_the_repository(name):
-    card = card_on_hub((starter(name) / "README.md").read_text(), "org/some-model", "1.2.0")
+    card = _card_on_hub((starter(name) / "README.md").read_text(), "org/some-model", "1.2.0")
     assert '"org/some-model"' in card and '"."' not in card and "this folder" not in card
     assert "\n\nVersion 1.2.0, tag `v1.2.0`.\n\n" in card
 

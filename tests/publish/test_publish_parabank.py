@@ -153,11 +153,11 @@ def test_a_hub_without_xet(hub, demo_parabank, tmp_path):
 
 
 def test_card_and_manifest_of_the_hub_name_it_and_the_folder_stays(hub, api, demo_parabank):
-    from toolkit.publish.hub import published
+    from toolkit.publish.hub import _published
     from toolkit.publish.parabank import plan_parabank
 
     before = {path: path.read_bytes() for path in demo_parabank.rglob("*") if path.is_file()}
-    published(api, plan_parabank(api, demo_parabank, NAME, "2.0.0", "the first one"))
+    _published(api, plan_parabank(api, demo_parabank, NAME, "2.0.0", "the first one"))
     assert {path: path.read_bytes() for path in demo_parabank.rglob("*") if path.is_file()} == before
     manifest = json.loads(content(hub, "v2.0.0", "parabank.json"))
     assert (manifest["name"], manifest["version"]) == (NAME, "2.0.0")
@@ -167,10 +167,10 @@ def test_card_and_manifest_of_the_hub_name_it_and_the_folder_stays(hub, api, dem
 
 
 def test_checksums_of_the_hub_are_those_of_its_files(hub, api, demo_parabank, tmp_path):
-    from toolkit.publish.hub import published
+    from toolkit.publish.hub import _published
     from toolkit.publish.parabank import plan_parabank
 
-    published(api, plan_parabank(api, demo_parabank, NAME))
+    _published(api, plan_parabank(api, demo_parabank, NAME))
     for path, blob in repository(hub).commits[repository(hub).tags["v1.2.0"]].items():
         if path != ".gitattributes":
             (tmp_path / "fetched" / path).parent.mkdir(parents=True, exist_ok=True)

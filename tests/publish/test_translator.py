@@ -14,7 +14,7 @@ from transformers import MarianMTModel, MarianTokenizer
 from builders.commands.package_translator import main
 from tests.tiny import DEMO
 from toolkit import load_translator
-from toolkit.publish.translator import translator_card
+from toolkit.publish.translator import _translator_card
 from toolkit.starters import starter
 
 PAIRS = [line.split("\t")[:2] for line in DEMO.read_text(encoding="utf-8").splitlines()[:24]]
@@ -95,7 +95,7 @@ def test_the_card_says_what_a_training_began_with_and_how_many_pairs_are_synthet
     measured, training = (json.loads((packaged / f"{name}.json").read_text()) for name in ("measured", "training"))
     training["settings"]["base_model"] = "starter/de-en"
     training["pairs"] |= {"train": 12, "synthetic": {"train": 34, "empty": 1}}
-    card = translator_card(measured, training)
+    card = _translator_card(measured, training)
     assert f"Trained on {TEXT}. 12 pairs. 34 pairs more have a machine translation as their source" in card
     assert "The training began with the weights of starter/de-en. Licence of the model: cc0-1.0." in card
 

@@ -21,7 +21,7 @@ from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
 from toolkit.package.read import read_pairs, read_references
 from toolkit.run import mirror
-from toolkit.run.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, sending, working_folder
+from toolkit.run.mirror import _run_folder, _send_shard, fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.system.lock import held
 from toolkit.system.outputs import check_output_folder
 from toolkit.system.settings import check_record
@@ -42,7 +42,7 @@ def bank(request, tmp_path, monkeypatch):
 
 def made(bank):
     """A finished run in the folder in which it works, as the builder leaves it."""
-    folder = write_run(run_folder(bank), demo_rows())
+    folder = write_run(_run_folder(bank), demo_rows())
     (folder / "settings.json").unlink()
     check_record(folder / "settings.json", SETTINGS, set())
     return folder
@@ -60,7 +60,7 @@ def contents(folder):
 def elsewhere(bank, monkeypatch, tmp_path):
     """The folder in which the same command works on another machine."""
     monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "elsewhere"))
-    return run_folder(bank)
+    return _run_folder(bank)
 
 
 def test_the_folder_of_a_url_is_in_the_cache_and_has_its_name(monkeypatch, tmp_path):
@@ -68,9 +68,9 @@ def test_the_folder_of_a_url_is_in_the_cache_and_has_its_name(monkeypatch, tmp_p
     one, other = working_folder("s3://bucket/banks/bank"), working_folder("s3://other/banks/bank/")
     assert one.name == other.name == "bank" and one.parent != other.parent and one.parent.parent == tmp_path
     assert (
-        working_folder("s3://bucket/banks/bank/") == one and run_folder("s3://bucket/banks/bank").parent == one.parent
+        working_folder("s3://bucket/banks/bank/") == one and _run_folder("s3://bucket/banks/bank").parent == one.parent
     )
-    assert run_folder("build/bank") == Path("build/bank.shards") and working_folder("~x") == Path("~x")
+    assert _run_folder("build/bank") == Path("build/bank.shards") and working_folder("~x") == Path("~x")
     monkeypatch.delenv("PARABANK_CACHE")
     assert working_folder("s3://bucket/bank").parent.parent == Path.home() / ".cache" / "parabank"
 
@@ -79,7 +79,7 @@ def test_a_folder_on_the_disk_is_not_mirrored(tmp_path, monkeypatch):
     monkeypatch.setattr(mirror, "send", None)
     for call in (send_run, send_parabank):
         call(str(tmp_path / "bank"))
-    send_shard(str(tmp_path / "bank"), tmp_path / "rows-00000.parquet")
+    _send_shard(str(tmp_path / "bank"), tmp_path / "rows-00000.parquet")
     fetch_run(str(tmp_path / "bank"), {}, set())
 
 
@@ -94,7 +94,7 @@ def test_a_run_goes_on_elsewhere_with_all_that_was_finished(bank, tmp_path, monk
     send_run(bank)
     assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"} - {"rows-00002.parquet"}
     shard.write_bytes(later)
-    send_shard(bank, shard)
+    _send_shard(bank, shard)
 
     other = elsewhere(bank, monkeypatch, tmp_path)
     fetch_run(bank, SETTINGS | {"output_dir": "two"}, {"output_dir"})
@@ -311,14 +311,14 @@ def test_a_url_of_another_run_or_of_other_files_is_refused(bank, tmp_path, monke
     mirror.send(tmp_path / "a.txt", f"{other}/a.txt")
     with pytest.raises(FileExistsError, match=rf"wanted a new URL, or that of a run, got {other}, which holds a.txt"):
         fetch_run(other, SETTINGS, set())
-    assert not run_folder(other).exists()
+    assert not _run_folder(other).exists()
 
 
 def test_another_launch_on_this_machine_is_refused(bank):
     from accelerate import PartialState
 
     made(bank)
-    with held(run_folder(bank), PartialState(cpu=True)), pytest.raises(RuntimeError, match="for this command alone"):
+    with held(_run_folder(bank), PartialState(cpu=True)), pytest.raises(RuntimeError, match="for this command alone"):
         fetch_run(bank, SETTINGS, set())
 
 

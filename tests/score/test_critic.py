@@ -114,7 +114,7 @@ def test_batches_change_nothing(model, batch_tokens):
 @pytest.mark.parametrize("batch_tokens", [1, 512])
 def test_reading_moves_the_progress_bar_by_the_rows_and_an_error_names_them(model, monkeypatch, fill, batch_tokens):
     reported = []
-    monkeypatch.setattr("toolkit.data.progress.advance", reported.append)
+    monkeypatch.setattr("toolkit.data.progress._advance", reported.append)
     shard = rows()
     list(fill(shard, model, batch_tokens))
     assert sum(reported) == pytest.approx(len(shard)) and len(reported) > (batch_tokens == 1)
@@ -122,7 +122,7 @@ def test_reading_moves_the_progress_bar_by_the_rows_and_an_error_names_them(mode
     def fails(*_):
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr("toolkit.models.token_trees.tree_log_probabilities", fails)
+    monkeypatch.setattr("toolkit.models.token_trees._tree_log_probabilities", fails)
     with pytest.raises(RowsFailed, match=f"row {shard[0].id}.*no memory"):
         list(fill(rows(), model, batch_tokens))
 

@@ -14,7 +14,7 @@ from builders.commands.filter_bitext import main
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, translator
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.score.cross_entropy import BitextFilter, judged, limit_of
+from toolkit.score.cross_entropy import BitextFilter, _judged, _limit_of
 from toolkit.score.filter_bitext import filter_bitext
 
 pytestmark = pytest.mark.usefixtures("on_a_cpu")
@@ -87,16 +87,16 @@ def test_a_choice_alone_loads_no_model(settings, tmp_path, monkeypatch):
 
 def test_of_equal_pairs_the_first_are_kept(tmp_path, monkeypatch):
     x = [2.0, 1.0, 2.0, 2.0, np.nan, 3.0]
-    assert limit_of(np.array(x), 0.6) == (2.0, 2) and limit_of(np.array(x), 0.01) == (1.0, 1)
-    assert limit_of(np.array([np.nan]), 0.6) == (np.inf, 0)
+    assert _limit_of(np.array(x), 0.6) == (2.0, 2) and _limit_of(np.array(x), 0.01) == (1.0, 1)
+    assert _limit_of(np.array([np.nan]), 0.6) == (np.inf, 0)
     reasons = pa.array([None, None, None, None, "empty", None], pa.string())
     columns = {"line": range(6), "source": ["s"] * 6, "reference": ["r"] * 6, "reason": reasons, "x": x}
     whole = pa.table(columns)
-    monkeypatch.setattr("toolkit.score.cross_entropy.scored_pairs", lambda shard: [whole[:3], whole[3:]])
+    monkeypatch.setattr("toolkit.score.cross_entropy._scored_pairs", lambda shard: [whole[:3], whole[3:]])
     share = BitextFilter(
         bitext=["b.tsv"], source_lang="de", lang="en", forward="f", backward="b", output="o.tsv", best_share=0.6
     )
-    found = pa.concat_tables(judged([tmp_path], share))
+    found = pa.concat_tables(_judged([tmp_path], share))
     assert found["reason"].to_pylist() == [None, None, None, "cross_entropy", "empty", "cross_entropy"]
     assert found["cross_entropy"].to_pylist() == [2.0, 1.0, 2.0, 2.0, None, 3.0]
 

@@ -7,7 +7,7 @@ from tests import families
 from tests.tiny import pairs, translator
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.choose_engine import engine_of
-from toolkit.decode.likelihood import batches, log_likelihood
+from toolkit.decode.likelihood import _batches, log_likelihood
 from toolkit.decode.shared import SharedEngine
 from toolkit.score.dual import dual_rows
 from toolkit.select.filter import refuse_dual
@@ -42,7 +42,7 @@ def test_batches_hold_their_budget_and_one_output_length():
     lengths = [(n * 7 % 23 + 1, n * 5 % 6 + 1) for n in range(60)]
     inputs, outputs = [[3] * n for n, _ in lengths], [[3] * n for _, n in lengths]
     order = sorted(range(60), key=lambda i: (len(outputs[i]), len(inputs[i])))
-    found = list(batches(order, inputs, outputs, 50))
+    found = list(_batches(order, inputs, outputs, 50))
     assert [i for batch in found for i in batch] == order
     for batch in found:
         assert len({len(outputs[i]) for i in batch}) == 1

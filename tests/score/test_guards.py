@@ -3,10 +3,10 @@
 import pytest
 
 from toolkit.data.rows import Candidate, Row
+from toolkit.score._quantities import quantities
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard, check_guards, guard_rows
-from toolkit.score.names import names
+from toolkit.score.names import _names
 from toolkit.score.negation import NEGATION
-from toolkit.score.quantities import quantities
 
 REFUSED = [
     # ParaMac (Liu et al. 2022), table 8, and the toolkit's own demo
@@ -138,7 +138,7 @@ def test_a_text_keeps_what_it_says_itself(lang):
 def test_the_words_of_every_language_are_there():
     assert set(NEGATION) == set(LANGUAGES)
     for lang in LANGUAGES:
-        assert names("", lang) == quantities("", lang) == frozenset()
+        assert _names("", lang) == quantities("", lang) == frozenset()
 
 
 def test_rows_get_the_name_of_the_guard_and_refused_candidates_keep_their_reason():

@@ -15,7 +15,7 @@ from toolkit.score.judge import (
     WITH_CRITIC,
     WITHOUT_CRITIC,
     Judge,
-    content_words,
+    _content_words,
     feature_values,
     judge_rows,
     read_judge,
@@ -42,7 +42,7 @@ def test_words_that_are_new_lost_and_fewer():
     names = ("new_words", "lost_words", "shorter_by", "no_new_word")
     assert feature_values(TEXT, "We were trapped behind a tractor.", GOOD, names) == [1 / 11, 4 / 11, 3.0, 0.0]
     assert feature_values(TEXT, TEXT, GOOD, names) == [0.0, 0.0, 0.0, 1.0]
-    assert content_words("They want the keys that she lost") == {"keys", "lost", "want"}
+    assert _content_words("They want the keys that she lost") == {"keys", "lost", "want"}
 
 
 def test_the_square_of_a_feature_has_its_name():

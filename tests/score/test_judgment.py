@@ -9,8 +9,8 @@ import pytest
 
 from toolkit.data.rows import Candidate, Row
 from toolkit.score import judgment
-from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, judgment_rows, predict, read_regression
-from toolkit.score.judgment_features import SIGNS, STARTER, features, sentence_of, tokens_of
+from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, _read_regression, judgment_rows, predict
+from toolkit.score.judgment_features import SIGNS, STARTER, _sentence_of, _tokens_of, features
 from toolkit.starters import starter
 
 REFERENCE = "He did not buy the two old houses in Berlin."
@@ -84,7 +84,7 @@ def test_a_score_depends_on_its_pair_alone():
     alone = [predict([a], [b])[0] for a, b in zip(references, candidates, strict=True)]
     assert repr(together) == repr(alone)  # nan included, to the last bit
     assert repr(predict(references[::-1], candidates[::-1])[::-1]) == repr(together)
-    sentence_of.cache_clear()
+    _sentence_of.cache_clear()
     assert repr(predict(references, candidates)) == repr(together)
     assert len({score for score in together if not math.isnan(score)}) == 5
 
@@ -128,7 +128,7 @@ def test_word_vectors_put_together_what_translates_alike():
 
 
 def test_detached_contractions_are_one_with_attached_ones():
-    assert tokens_of("I did n't; it 's John ’s") == tokens_of("I didn't; it's John's")
+    assert _tokens_of("I did n't; it 's John ’s") == _tokens_of("I didn't; it's John's")
 
 
 def test_rows_are_filled_across_chunks(monkeypatch):
@@ -157,7 +157,7 @@ def test_a_file_that_is_no_regression(tmp_path, content):
     if content is not None:
         path.write_text(content)
     with pytest.raises(ValueError, match=r"wanted (a regression by parabank train judgment|weights of aligned_recall)"):
-        read_regression(path)
+        _read_regression(path)
 
 
 def test_what_ships():

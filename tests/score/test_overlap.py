@@ -3,7 +3,7 @@
 import pytest
 
 from toolkit.data.rows import Candidate, Row
-from toolkit.score.overlap import trigram_overlap, trigram_rows, trigrams
+from toolkit.score.overlap import _trigrams, trigram_overlap, trigram_rows
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_by_hand(reference, candidate, wanted):
 
 
 def test_words_and_marks():
-    assert trigrams("Don't go, Tom!") == {
+    assert _trigrams("Don't go, Tom!") == {
         ("don't", "go", ","): 1,
         ("go", ",", "tom"): 1,
         (",", "tom", "!"): 1,

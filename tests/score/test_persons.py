@@ -2,8 +2,8 @@
 
 import pytest
 
+from toolkit.score._persons import changes_person
 from toolkit.score.guards import broken_guard
-from toolkit.score.persons import changes_person
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import read_shard
 from toolkit.package.parquet import finished_shards
 from toolkit.select.best import PAPER_SHARE, BestBy, refuse_but_best
-from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
+from toolkit.select.corpus import _chosen_folder, _copy_chosen, write_choice
 
 ALL = BestBy(best_share=1.0)
 WORDS = [
@@ -51,10 +51,10 @@ def pair(number: int, nats: float, reference: str = "", text: str = "", tokens: 
 def chosen(folder, rows, settings, lines=0, lang="en", shard_rows=7):
     """By id the reason of the pair of each row, and cut.json."""
     run = write_run(folder / "bank.shards", rows, shard_rows)
-    shards, target = finished_shards(run), chosen_folder(run, settings)
+    shards, target = finished_shards(run), _chosen_folder(run, settings)
     rule = partial(refuse_but_best, settings=settings, lang=lang, lines=lines)
     write_choice(shards, asdict(settings), rule, target)
-    copies = copy_chosen(shards, target)
+    copies = _copy_chosen(shards, target)
     reasons = {row.id: row.candidates[1].reason for shard in copies for row in read_shard(shard)}
     return reasons, json.loads((target / "cut.json").read_text())
 
@@ -176,14 +176,14 @@ def test_the_survivor_does_not_depend_on_the_shards(tmp_path):
 def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(100), 30)
     settings = BestBy(best_pairs=20)
-    target = chosen_folder(run, settings)
+    target = _chosen_folder(run, settings)
     rule = partial(refuse_but_best, settings=settings, lang="en", lines=0)
     before: dict = {}
     for lost in ((), ("cut.json", "rows-00001.parquet"), ("refused.parquet",)):
         for name in lost:
             (target / name).unlink()
         write_choice(finished_shards(run), {}, rule, target)
-        copy_chosen(finished_shards(run), target)
+        _copy_chosen(finished_shards(run), target)
         found = {path.name: path.read_bytes() for path in target.iterdir()}
         assert before in ({}, found)
         before = found

@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import translator
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.score.overlap import without_punctuation
-from toolkit.select.cluster import MAX_ROUNDS, ROWS, assign, cluster_rows, distance_keys
+from toolkit.select.cluster import MAX_ROUNDS, ROWS, _assign, _distance_keys, cluster_rows
 
 
 def edits(a: str, b: str) -> int:
@@ -47,51 +47,51 @@ def test_assign_is_the_slow_implementation(seed):
     keys = ["".join(chance.choices(letters, k=chance.randint(0, 9))) for _ in range(chance.randint(2, 40))]
     keys += chance.choices(keys, k=chance.randint(0, 3))  # equal candidates, and some equal to the reference
     for clusters in (1, 3, 7):
-        assert assign(keys, clusters) == slow_assign(keys, clusters)
+        assert _assign(keys, clusters) == slow_assign(keys, clusters)
 
 
 def test_candidates_by_the_reference_are_in_cluster_0():
-    assert assign(["abcdef", "abcdefg", "uvwxyz", "uvwxy", "abcdef"], 1) == [0, 1, 1, 0]
+    assert _assign(["abcdef", "abcdefg", "uvwxyz", "uvwxy", "abcdef"], 1) == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 6, 7, 8, 12])
 def test_k_is_at_most_7_and_at_most_the_distinct_candidates(distinct):
     keys = ["r" * 20, *(chr(ord("a") + n) * 20 for n in range(distinct)), *("a" * 20 for _ in range(3))]
-    found = assign(keys, 7)
+    found = _assign(keys, 7)
     assert set(found) - {0} == set(range(1, min(7, distinct) + 1))
     assert found[-3:] == [found[0]] * 3
 
 
 def test_with_few_distinct_candidates_each_is_a_cluster():
     keys = ["abcdefgh", "abcdefgi", "abcdefgj", "abcdefgij"]  # near the reference, near each other
-    assert sorted(assign(keys, 7)) == [1, 2, 3]
+    assert sorted(_assign(keys, 7)) == [1, 2, 3]
 
 
 def test_one_candidate_or_none():
-    assert assign(["abc", "abd"], 7) == [1]
-    assert assign(["abc", "abc"], 7) == [0]
-    assert assign(["abc"], 7) == []
-    assert assign(["", ""], 7) == [0]
-    assert assign(["", "a"], 7) == [1]
+    assert _assign(["abc", "abd"], 7) == [1]
+    assert _assign(["abc", "abc"], 7) == [0]
+    assert _assign(["abc"], 7) == []
+    assert _assign(["", ""], 7) == [0]
+    assert _assign(["", "a"], 7) == [1]
 
 
 def test_all_candidates_equal_to_the_reference():
-    assert assign(["abc"] * 6, 7) == [0] * 5
+    assert _assign(["abc"] * 6, 7) == [0] * 5
 
 
 def test_a_tie_between_centres_goes_to_the_reference_then_to_the_earlier():
-    assert assign(["aaaa", "bbbb", "aabb"], 1) == [1, 0]  # 2 from either
+    assert _assign(["aaaa", "bbbb", "aabb"], 1) == [1, 0]  # 2 from either
     # c and b are 4 from the reference and from each other: the better candidate is the first centre
-    assert assign(["aaaa", "bbbb", "cccc", "bbcc"], 2) == [1, 2, 1]
+    assert _assign(["aaaa", "bbbb", "cccc", "bbcc"], 2) == [1, 2, 1]
 
 
 def test_the_furthest_is_found_one_after_another():
     # after "zzzzzz" (6), "aaaxxx" is 3 from the reference; "zzzzzy" is 6 from it but 1 from a centre
-    assert assign(["aaaaaa", "zzzzzz", "zzzzzy", "aaaxxx"], 2) == [1, 1, 2]
+    assert _assign(["aaaaaa", "zzzzzz", "zzzzzy", "aaaxxx"], 2) == [1, 1, 2]
 
 
 def keys(*texts: str) -> list[str]:
-    return distance_keys(translator("de-en").target.split_all([without_punctuation(text) for text in texts]))
+    return _distance_keys(translator("de-en").target.split_all([without_punctuation(text) for text in texts]))
 
 
 def test_keys_ignore_case_and_punctuation():

@@ -13,8 +13,8 @@ from tests.conftest import write_run
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import read_shard
 from toolkit.package.parquet import finished_shards
-from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
-from toolkit.select.deciles import DecileSettings, numbers, refuse_by_deciles
+from toolkit.select.corpus import _chosen_folder, _copy_chosen, write_choice
+from toolkit.select.deciles import DecileSettings, _numbers, refuse_by_deciles
 from toolkit.select.rank import rank_all
 
 
@@ -35,14 +35,14 @@ def corpus(count: int) -> list[Row]:
 
 def fates(run, settings):
     shards = finished_shards(run)
-    folder = chosen_folder(run, settings)
+    folder = _chosen_folder(run, settings)
     write_choice(shards, asdict(settings), partial(refuse_by_deciles, settings=settings), folder)
-    return {row.id: row for shard in copy_chosen(shards, folder) for row in read_shard(shard)}
+    return {row.id: row for shard in _copy_chosen(shards, folder) for row in read_shard(shard)}
 
 
 def record_of(run, settings):
     fates(run, settings)
-    return json.loads((chosen_folder(run, settings) / "cut.json").read_text())
+    return json.loads((_chosen_folder(run, settings) / "cut.json").read_text())
 
 
 def reasons(found):
@@ -153,7 +153,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
     settings = DecileSettings(by="semantic", sample=3)
     fates(run, settings)
-    folder = chosen_folder(run, settings)
+    folder = _chosen_folder(run, settings)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert len(before) == 7
     for name in lost:
@@ -167,20 +167,20 @@ def test_what_is_done_is_not_done_again(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
     settings = DecileSettings(by="semantic")
     fates(run, settings)
-    times = {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")}
+    times = {path.name: path.stat().st_mtime_ns for path in _chosen_folder(run, settings).glob("rows-*")}
     fates(run, settings)
-    assert {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")} == times
+    assert {path.name: path.stat().st_mtime_ns for path in _chosen_folder(run, settings).glob("rows-*")} == times
 
 
 def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
     settings = DecileSettings(by="trigram_overlap", deciles="10")
     fates(run, settings)
-    folder = chosen_folder(run, settings)
+    folder = _chosen_folder(run, settings)
     assert [path.name for path in finished_shards(folder)] == [path.name for path in finished_shards(run)]
     record = json.loads((folder / "settings.json").read_text())
     assert (record["by"], record["deciles"], record["lang"]) == ("trigram_overlap", "10", "en")
-    other = chosen_folder(run, DecileSettings(by="trigram_overlap", deciles="9"))
+    other = _chosen_folder(run, DecileSettings(by="trigram_overlap", deciles="9"))
     assert other != folder and other.parent == run
 
 
@@ -233,7 +233,7 @@ def test_a_damaged_record_is_one_line(tmp_path):
 
 
 def test_numbers_may_have_spaces_and_repeat():
-    assert numbers("10, 9,9") == [9, 10]
+    assert _numbers("10, 9,9") == [9, 10]
 
 
 def test_all_that_is_in_is_ranked():

@@ -152,8 +152,8 @@ def plain(shards):
 
 @pytest.mark.parametrize("seed, batch_rows", [(0, 1000), (1, 3), (2, 1)])
 def test_as_a_plain_loop_says(tmp_path, monkeypatch, seed, batch_rows):
-    read = equal.chosen_pairs
-    monkeypatch.setattr(equal, "chosen_pairs", lambda *arguments: read(*arguments, batch_rows))
+    read = equal._chosen_pairs
+    monkeypatch.setattr(equal, "_chosen_pairs", lambda *arguments: read(*arguments, batch_rows))
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(seed, 120), 25))
     found, (repeated, copies) = find_equal_pairs(shards), plain(shards)
     assert [part.tolist() for part in found.repeated] == repeated and len(repeated) == 5

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from toolkit.select.near import VALUES, band_hashes, ngrams, rows_of_band
+from toolkit.select._near import VALUES, band_hashes, ngrams, rows_of_band
 
 
 def test_ngrams_are_those_of_both_texts_apart():

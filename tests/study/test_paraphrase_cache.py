@@ -4,7 +4,7 @@ import pytest
 
 import toolkit
 from toolkit.paraphraser.paraphraser import Paraphraser, defaults
-from toolkit.study.paraphrase_cache import CachedParaphraser
+from toolkit.study._paraphrase_cache import CachedParaphraser
 
 TEXTS = ["The elevator is broken.", "It is late, so we will go home.", "The old man was born in Paris."]
 

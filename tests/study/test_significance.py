@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolkit.study.significance import compare, holm, power_of, seeds_needed
+from toolkit.study.significance import _holm, _power_of, _seeds_needed, compare
 
 
 def test_the_test_is_scipys():
@@ -37,23 +37,23 @@ def test_no_spread():
 
 
 def test_holm_is_monotone_and_at_most_one():
-    assert holm([0.5, 0.001, 0.6]) == [1.0, 0.003, 1.0]
-    assert holm([]) == []
+    assert _holm([0.5, 0.001, 0.6]) == [1.0, 0.003, 1.0]
+    assert _holm([]) == []
 
 
 @pytest.mark.parametrize(("effect", "seeds"), [(0.5, 10), (1.0, 6), (0.2, 40)])
 def test_the_power_is_that_of_a_simulation(effect, seeds):
     draws = np.random.default_rng(1).normal(effect, 1.0, (20_000, seeds))
     found = (stats.ttest_1samp(draws, 0.0, axis=1).pvalue < 0.05).mean()
-    assert power_of(effect, seeds, 0.05) == pytest.approx(found, abs=0.015)
+    assert _power_of(effect, seeds, 0.05) == pytest.approx(found, abs=0.015)
 
 
 def test_the_seeds_are_the_fewest():
     for effect in (0.3, 0.8, 2.5):
-        seeds = seeds_needed(effect, 1.0)
-        assert power_of(effect, seeds, 0.05) >= 0.8 > power_of(effect, seeds - 1, 0.05)
-    assert seeds_needed(-0.3, 1.0) == seeds_needed(0.3, 1.0)
-    assert seeds_needed(1e-9, 1.0) is None
+        seeds = _seeds_needed(effect, 1.0)
+        assert _power_of(effect, seeds, 0.05) >= 0.8 > _power_of(effect, seeds - 1, 0.05)
+    assert _seeds_needed(-0.3, 1.0) == _seeds_needed(0.3, 1.0)
+    assert _seeds_needed(1e-9, 1.0) is None
 
 
 def test_one_row_of_the_test_is_no_difference():

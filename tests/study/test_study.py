@@ -9,7 +9,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 
 import toolkit
-from toolkit.study.row_sample import distinct_sizes, few_of_each, row_sample
+from toolkit.study.row_sample import _distinct_sizes, _row_sample, few_of_each
 from toolkit.study.study import OVERSAMPLED, RESULTS, Study, oversampled, study
 from toolkit.study.trials import by_estimator, by_trainer, on_embeddings
 
@@ -157,9 +157,9 @@ def test_a_size_that_only_some_classes_reach_is_told_by_its_true_numbers(tmp_pat
 
 def test_seeds_that_draw_the_same_rows_of_unequal_classes_are_not_tested():
     """The size is not that of the largest class, but each seed draws all rows all the same."""
-    sample = row_sample([0] * 5 + [1] * 3, 5, 4)
+    sample = _row_sample([0] * 5 + [1] * 3, 5, 4)
     assert sample.same and sample.name == "all 8"
-    assert distinct_sizes([0] * 5 + [1] * 3, [5, 4, 0, 4]) == [0, 4]
+    assert _distinct_sizes([0] * 5 + [1] * 3, [5, 4, 0, 4]) == [0, 4]
 
 
 def test_the_plot_names_the_rows_that_there_are_and_its_label_fits(task, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from datasets import Dataset
 
 from builders.commands.study_augmentation import main
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.study.study_file import sample_texts
+from toolkit.study.study_file import _sample_texts
 from toolkit.study.study_settings import StudyFile
 
 GOOD = ["a good film", "what a fine story", "I liked it", "a great and moving film", "it was wonderful", "so funny"]
@@ -100,8 +100,8 @@ def test_each_text_is_paraphrased_once_in_a_study(task, capsys, monkeypatch):
 def test_rows_that_no_seed_draws_are_not_paraphrased():
     train = Dataset.from_dict({"text": [f"text {n}" for n in range(400)], "label": [0, 1] * 200})
     settings = StudyFile(train="t", test="t", columns=["text"], label="label", output_dir="o", seeds=2)
-    assert len(sample_texts(train, settings, [3])) <= 2 * 2 * 3
-    assert len(sample_texts(train, settings, [3, 999])) == 400
+    assert len(_sample_texts(train, settings, [3])) <= 2 * 2 * 3
+    assert len(_sample_texts(train, settings, [3, 999])) == 400
 
 
 def test_the_classifier_is_the_better_one_unless_it_cannot_read_the_columns():

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from tests.tiny import ROOT
-from toolkit.evaluate.trees import read_tree, tree_edit_distance
+from toolkit.evaluate.trees import _read_tree, _tree_edit_distance
 from toolkit.system.command import run_command
 from toolkit.system.extras import EXTRAS, require
 
@@ -39,4 +39,4 @@ def test_another_missing_package_is_a_fault_of_ours(monkeypatch):
 def test_a_part_says_what_it_lacks(monkeypatch):
     monkeypatch.setitem(sys.modules, "apted", None)
     with pytest.raises(ModuleNotFoundError, match=r"wanted the package apted, got none: pip install '.\[evaluate\]'"):
-        tree_edit_distance(read_tree("(S (NP a))"), read_tree("(S (VP b))"))
+        _tree_edit_distance(_read_tree("(S (NP a))"), _read_tree("(S (VP b))"))

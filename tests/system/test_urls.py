@@ -20,7 +20,7 @@ from toolkit.bitext.text_file import BLOCK_BYTES
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.system import urls
 from toolkit.system.contents import contents_of
-from toolkit.system.urls import Readable, below, fetch, files_at, is_file, matching, read_bytes, remove, send
+from toolkit.system.urls import _Readable, below, fetch, files_at, is_file, matching, read_bytes, remove, send
 from toolkit.train.encoder_pairs import read_pairs
 
 TSV = b"Hallo!\tHello!\nDanke.\tThanks.\n"
@@ -131,7 +131,7 @@ def test_an_error_while_reading_is_one_line(place, monkeypatch):
     def read_cut(self, length=-1):
         raise Cut("connection\nreset")
 
-    with Readable(url) as file:
+    with _Readable(url) as file:
         monkeypatch.setattr(file.file, "read", read_cut, raising=False)
         assert f"wanted {url}, got Cut: connection reset" in fails(OSError, file.read)
 
@@ -187,7 +187,7 @@ def test_a_change_of_a_file_at_a_url_is_seen(place):
 
 def test_the_first_tag_that_a_file_system_has_counts(monkeypatch):
     said = {"size": 3, "type": "file", "ETag": '"abc"', "LastModified": 1}
-    monkeypatch.setattr(urls, "info_of", lambda url: said)
+    monkeypatch.setattr(urls, "_info_of", lambda url: said)
     first = contents_of({"bitext": ["memory://a"]})
     said["LastModified"] = 2
     assert contents_of({"bitext": ["memory://a"]}) == first, "the same bytes, sent again"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.train.adam import BETA1, BETA2, KEPT, LazyAdam, Sums, infinite_sums
+from toolkit.train.adam import BETA1, BETA2, KEPT, LazyAdam, _infinite_sums, _Sums
 
 RATE = 0.01
 
@@ -32,8 +32,8 @@ def drawn(steps: int, rows: int, size: float, often: int = 3) -> tuple[torch.Ten
     return table, found
 
 
-def lazy(table: torch.Tensor, steps: list, sums: Sums | None = None) -> LazyAdam:
-    adam = LazyAdam(table, RATE, sums or Sums(len(steps)))
+def lazy(table: torch.Tensor, steps: list, sums: _Sums | None = None) -> LazyAdam:
+    adam = LazyAdam(table, RATE, sums or _Sums(len(steps)))
     for rows, gradient in steps:
         adam.step(rows, adam.read(rows), gradient)
     return adam
@@ -65,7 +65,7 @@ def test_a_row_goes_on_when_nobody_looks():
 
 
 def test_the_sum_is_that_of_its_terms():
-    sums = Sums(60)
+    sums = _Sums(60)
     for last, now in ((1, 1), (1, 2), (3, 10), (7, 60)):
         terms = [
             BETA1 ** (j - last) / (1 - BETA1**j) / np.sqrt(BETA2 ** (j - last) * (1 - BETA2**last) / (1 - BETA2**j))
@@ -78,18 +78,18 @@ def test_the_sum_is_that_of_its_terms():
 
 def test_infinite_sums_by_hand():
     # ratio 1/2, terms 4, 2, 2, 2, ...: before the first 4/2 + 2/4 + 2/8 + ... = 3; from then on 2
-    assert infinite_sums(np.array([4.0, 2.0, 2.0]), 0.5).tolist() == [3, 2, 2, 2]
+    assert _infinite_sums(np.array([4.0, 2.0, 2.0]), 0.5).tolist() == [3, 2, 2, 2]
 
 
 def test_a_step_beyond_the_table_is_an_error():
     with pytest.raises(IndexError, match=r"^wanted at most 511 steps, got 2000$"):
-        Sums(10).between(torch.tensor([1]), 2000)
+        _Sums(10).between(torch.tensor([1]), 2000)
 
 
 def test_what_is_kept_is_all_there_is():
     table, given = drawn(20, 30, 1.0)
     whole, half = lazy(table, given), lazy(table, given[:11])
-    again = LazyAdam(torch.zeros_like(table), RATE, Sums(20))
+    again = LazyAdam(torch.zeros_like(table), RATE, _Sums(20))
     for name in KEPT:
         setattr(again, name, getattr(half, name))
     for rows, gradient in given[11:]:

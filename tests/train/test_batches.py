@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from toolkit.train.batches import Batches, cut
+from toolkit.train._batches import Batches, cut
 
 LENGTHS = random.Random(3).choices(range(2, 60), k=500)
 

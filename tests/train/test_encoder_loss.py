@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.train.encoder_loss import SCALE, margin_loss, ranking_loss
+from toolkit.train._encoder_loss import SCALE, margin_loss, ranking_loss
 
 STEP = 1e-6
 

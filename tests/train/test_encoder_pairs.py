@@ -11,13 +11,13 @@ from tests.encoder.test_modules import encoder
 from toolkit.encoder import vocabulary
 from toolkit.train.encoder_pairs import (
     TextPair,
+    _scramble,
+    _take,
+    _training_pairs,
+    _transposed,
     number_pairs,
     prepare_texts,
     read_pairs,
-    scramble,
-    take,
-    training_pairs,
-    transposed,
 )
 
 
@@ -116,13 +116,13 @@ def drawn(count: int) -> list[list[int]]:
 def test_take_takes_texts_in_any_order_and_as_often():
     texts = drawn(30)
     for chosen in ([], [3, 3, 29, 0], list(range(30))):
-        assert lists(take(ragged(texts), np.array(chosen, np.int64))) == [texts[n] for n in chosen]
+        assert lists(_take(ragged(texts), np.array(chosen, np.int64))) == [texts[n] for n in chosen]
 
 
 @pytest.mark.parametrize("count", [12, (1 << 16) + 1])
 def test_transposed_is_the_other_way_round(count):
     texts = [[count - 1 if row == 11 else row for row in rows] for rows in drawn(60)]
-    found = lists(transposed(*ragged(texts), count))
+    found = lists(_transposed(*ragged(texts), count))
     assert len(found) == count and sum(map(len, found)) == sum(map(len, texts))
     for r in (*range(11), count - 1):
         assert found[r] == [n for n, rows in enumerate(texts) for row in rows if row == r] != []
@@ -133,18 +133,18 @@ def test_scramble_keeps_the_words_of_each_sentence_and_touches_the_chosen_only()
     chosen = np.array([1, 1, 1, 0, 1, 0, 0, 1, 1], bool)
     rows, offsets = ragged(texts)
     for seed in range(20):
-        found = lists(scramble((rows, offsets), chosen, np.random.default_rng(seed)))
+        found = lists(_scramble((rows, offsets), chosen, np.random.default_rng(seed)))
         assert [sorted(words) for words in found] == texts
         assert [words for words, one in zip(found, chosen, strict=True) if not one] == [texts[3], texts[5], texts[6]]
         assert found[0] != texts[0]
     assert rows.tolist() == [row for text in texts for row in text], "what was given stays"
-    again = [lists(scramble((rows, offsets), chosen, np.random.default_rng(4))) for _ in range(2)]
+    again = [lists(_scramble((rows, offsets), chosen, np.random.default_rng(4))) for _ in range(2)]
     assert again[0] == again[1]
 
 
 def test_scramble_gives_every_order_as_often():
     texts = [[1, 2, 3]] * 6000
-    found = lists(scramble(ragged(texts), np.ones(6000, bool), np.random.default_rng(0)))
+    found = lists(_scramble(ragged(texts), np.ones(6000, bool), np.random.default_rng(0)))
     _, counts = np.unique(np.array(found), axis=0, return_counts=True)
     assert len(counts) == 6 and ((counts - 1000) ** 2 / 1000).sum() < 20.5  # chi-square, 5 degrees, 0.1 %
 
@@ -152,7 +152,7 @@ def test_scramble_gives_every_order_as_often():
 def test_pairs_with_label_0_are_not_trained_on_and_recorded(tmp_path):
     rows = ["question1;question2;is_duplicate", "Who is it?;Who is there?;1", "How old is he?;How is he?;0"]
     (tmp_path / "quora.csv").write_text("\n".join(rows))
-    pairs = training_pairs([str(tmp_path / "quora.csv")], 40, ())
+    pairs = _training_pairs([str(tmp_path / "quora.csv")], 40, ())
     assert pairs.texts == ["Who is it?", "Who is there?"] and pairs.refused == {"label 0": 1}
     assert pairs.columns == [
         "quora.csv: reference is 'question1'; paraphrase is 'question2'; rows with 0 in 'is_duplicate' are left out"

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from toolkit.train import held_out
-from toolkit.train.held_out import MEASURE, held_out_pairs, outcome_beside, share_found, starter_for
+from toolkit.train import _held_out as held_out
+from toolkit.train._held_out import MEASURE, held_out_pairs, outcome_beside, share_found, starter_for
 
 PAIRS = [("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four", "vier")]
 

@@ -13,8 +13,8 @@ from toolkit.generate.keywords import STOP_WORDS
 from toolkit.generate.sentinels import SENTINELS, load_infiller
 from toolkit.run.workspace import Outcome
 from toolkit.train import infiller as training
+from toolkit.train._infiller_examples import examples, read_training, remaining
 from toolkit.train.infiller import train
-from toolkit.train.infiller_examples import examples, read_training, remaining
 from toolkit.train.infiller_settings import InfillerTraining
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
@@ -103,7 +103,7 @@ def test_killed_and_started_again_it_ends_with_the_same_weights(settings, made, 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "save", killed)
+        patch.setattr(training, "_save", killed)
         with pytest.raises(KeyboardInterrupt):
             train(chosen)
     assert not (tmp_path / "made" / "training.json").exists()

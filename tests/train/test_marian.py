@@ -21,10 +21,10 @@ from toolkit.models.checkpoint import fingerprint
 from toolkit.run.workspace import Outcome
 from toolkit.system.contents import CONTENT
 from toolkit.system.settings import SETTINGS
-from toolkit.train.marian import load_base
-from toolkit.train.translator import begin, train
-from toolkit.train.translator_data import VALIDATION_SHARE, open_pairs, prepare, upsampled
-from toolkit.train.translator_steps import Text, likelihood
+from toolkit.train._marian import load_base
+from toolkit.train._translator_data import VALIDATION_SHARE, open_pairs, prepare, upsampled
+from toolkit.train._translator_steps import Text, likelihood
+from toolkit.train.translator import _begin, train
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
@@ -106,7 +106,7 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
     model, tokenizer = load_base(settings)
     validation = pa.table({"source": [de for de, _ in pairs(320)], "reference": [en for _, en in pairs(320)]})
     text = Text(validation, validation, *pieces_of(tokenizer))
-    training = begin(settings, Accelerator(cpu=True), text, model)
+    training = _begin(settings, Accelerator(cpu=True), text, model)
     before = record(base.parent)["held_out_nats_per_token"]
     assert likelihood(training.loss_of, text, settings) == pytest.approx(min(before.values()), abs=1e-3)
     assert model.config.dropout == 0.1 and load_base(replace(settings, dropout=0.3))[0].config.dropout == 0.3

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.train import negatives
-from toolkit.train.negatives import excluded, nearest
+from toolkit.train import _negatives as negatives
+from toolkit.train._negatives import excluded, nearest
 
 EXACT, HALF = torch.float32, torch.bfloat16
 BLOCKS = [1000, 7, 1]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tiny import model
-from toolkit.train.optimizer import Float32Muon, optimizers
+from toolkit.train.optimizer import _Float32Muon, optimizers
 
 
 @pytest.mark.parametrize("kind", ["muon", "adamw"])
@@ -34,7 +34,7 @@ def test_muon_in_float32_is_torchs_but_for_its_rounding(shape):
     start = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     settings = {"lr": 0.01, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
     weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
-    both = [kind([one], **settings) for kind, one in zip((torch.optim.Muon, Float32Muon), weights, strict=True)]
+    both = [kind([one], **settings) for kind, one in zip((torch.optim.Muon, _Float32Muon), weights, strict=True)]
     for seed in range(3):
         gradient = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
         for optimizer, weight in zip(both, weights, strict=True):

@@ -24,9 +24,9 @@ from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.workspace import Outcome, outcome_lines
 from toolkit.train import paraphraser as training
 from toolkit.train import paraphraser_pairs as pairs_module
-from toolkit.train.lora import target_layers, with_adapters
-from toolkit.train.paraphraser_pairs import TrainingPair, inputs_and_references, pairs_of, read_training
-from toolkit.train.seq2seq import Collate, ParaphraserTrainer
+from toolkit.train._lora import target_layers, with_adapters
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer
+from toolkit.train.paraphraser_pairs import _inputs_and_references, _pairs_of, _TrainingPair, read_training
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")
@@ -56,20 +56,20 @@ def bitext(tmp_path):
 def test_the_pairs_of_a_reference(direction, found):
     refused = Counter()
     settings = dataclasses.replace(SETTINGS, direction=direction)
-    assert [(one.text, one.output) for one in pairs_of(ROW, settings, refused)] == found
+    assert [(one.text, one.output) for one in _pairs_of(ROW, settings, refused)] == found
     assert refused == {"equal": 1}, "a text that differs only by marks teaches to copy"
-    both = [(one.text, one.output) for one in pairs_of(ROW, dataclasses.replace(SETTINGS, direction="both"), refused)]
+    both = [(one.text, one.output) for one in _pairs_of(ROW, dataclasses.replace(SETTINGS, direction="both"), refused)]
     assert len(both) == 4 and set(found) < set(both)
     few = dataclasses.replace(SETTINGS, direction=direction, most_ranks=1)
-    assert len(list(pairs_of(ROW, few, refused))) == 1
+    assert len(list(_pairs_of(ROW, few, refused))) == 1
     strict, refused = dataclasses.replace(SETTINGS, max_dual_nll=1.4), Counter()
-    assert not list(pairs_of(ROW, strict, refused)) and refused == {"equal": 1, "dual": 2}
-    assert len(list(pairs_of(ROW, dataclasses.replace(SETTINGS, max_dual_nll=1.6), refused))) == 2
+    assert not list(_pairs_of(ROW, strict, refused)) and refused == {"equal": 1, "dual": 2}
+    assert len(list(_pairs_of(ROW, dataclasses.replace(SETTINGS, max_dual_nll=1.6), refused))) == 2
 
 
 def test_the_weights_of_pairs():
     def weights(kind):
-        return [one.weight for one in pairs_of(ROW, dataclasses.replace(SETTINGS, weight=kind), Counter())]
+        return [one.weight for one in _pairs_of(ROW, dataclasses.replace(SETTINGS, weight=kind), Counter())]
 
     assert weights("equal") == [1, 1] and weights("rank") == [1, 1 / 3]
     assert weights("dual") == pytest.approx([math.exp(-1.5 / 2)] * 2)
@@ -86,7 +86,7 @@ def test_held_out_references_are_not_trained_on(bitext):
     text = read_training(settings)
     train, held_out = text.pairs, text.held_out
     assert 0 < len(held_out) <= 3 and len(train) > 300
-    texts, references = inputs_and_references(held_out)
+    texts, references = _inputs_and_references(held_out)
     assert not set(texts) & {one.text for one in train} and len(texts) == len(references)
 
 
@@ -223,8 +223,8 @@ def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch
         seen.update({Path(one).name: load_file(Path(one, "model.safetensors")) for one in checkpoints})
         whole(trainer, checkpoints)
 
-    whole = training.average
-    monkeypatch.setattr(training, "average", average)
+    whole = training._average
+    monkeypatch.setattr(training, "_average", average)
     given = {"pairs": [str(bitext)], "output_dir": str(output), "base_model": str(folder() / "de-en"), "epochs": 1}
     sizes = {"max_steps": 6, "save_every": 2, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
     training.train(ParaphraserTraining(**given, **sizes, average=2))
@@ -318,7 +318,7 @@ def test_english_goes_on_from_the_starter_unless_told_otherwise():
 @pytest.mark.parametrize("steps", [1, 6, 60, 5000])
 def test_the_warm_up_is_a_tenth_of_the_training_at_most(steps):
     settings = dataclasses.replace(SETTINGS, save_every=1)
-    assert training.training_arguments(settings, steps).warmup_steps == min(200, steps // 10)
+    assert training._training_arguments(settings, steps).warmup_steps == min(200, steps // 10)
 
 
 def test_the_end_says_how_good_the_result_is_beside_its_base_and_a_copy(tmp_path, bitext, monkeypatch):
@@ -331,11 +331,11 @@ def test_the_end_says_how_good_the_result_is_beside_its_base_and_a_copy(tmp_path
     assert outcome.count == 4 and outcome.model == record["held_out"][-1]["ibleu"]
     assert set(outcome.others) == {"a copy of the text", "de-en"}
     text = read_training(ParaphraserTraining(**given, **sizes, output_dir="x"))
-    inputs, references = inputs_and_references(text.held_out)
+    inputs, references = _inputs_and_references(text.held_out)
     copy = corpus_ibleu(inputs, [[some[0] for some in references]], inputs, 0.8)[0]
     assert outcome.others["a copy of the text"] == pytest.approx(copy)
     assert outcome_lines(tmp_path / "model") == outcome.lines()
-    monkeypatch.setattr(training, "figures_of_others", lambda *_: {})
+    monkeypatch.setattr(training, "_figures_of_others", lambda *_: {})
     training.train(ParaphraserTraining(**given, **sizes, output_dir=str(tmp_path / "unmeasured")))
     one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("model", "unmeasured"))
     assert all(torch.equal(one[name], other[name]) for name in one)
@@ -403,7 +403,7 @@ def test_pairs_that_cannot_be_used_are_refused(tmp_path):
         read_training(dataclasses.replace(SETTINGS, pairs=[str(path)]))
     with pytest.raises(FileNotFoundError):
         read_training(dataclasses.replace(SETTINGS, pairs=[str(tmp_path / "none.tsv")]))
-    assert TrainingPair("a", "b", 1.0).weight == 1
+    assert _TrainingPair("a", "b", 1.0).weight == 1
 
 
 def test_pairs_with_label_0_are_neither_trained_on_nor_held_out(tmp_path):

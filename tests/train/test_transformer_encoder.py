@@ -20,10 +20,10 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.system.processes import processes
-from toolkit.train.encoder_loss import margin_loss
+from toolkit.train._encoder_loss import margin_loss
+from toolkit.train._transformer_loss import MegaBatchMargin, nearest_margin
 from toolkit.train.encoder_pairs import number_pairs, read_pairs
-from toolkit.train.transformer_encoder import TransformerTraining, distinct, fit, last_checkpoint, load_base, train
-from toolkit.train.transformer_loss import MegaBatchMargin, nearest_margin
+from toolkit.train.transformer_encoder import TransformerTraining, _distinct, _fit, _load_base, last_checkpoint, train
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"
 SAID = [f"{letter}{number}" for letter in "abcdefgh" for number in range(3)]
@@ -100,7 +100,7 @@ def test_margin_takes_the_nearest_sentence_of_another_reference(first, last):
 
 
 def test_mini_batches_give_the_loss_and_the_gradient_of_the_whole_batch(start):
-    encoder = load_base(start, 16, 0).cpu()
+    encoder = _load_base(start, 16, 0).cpu()
     texts = [["a0 b0 c0", "a1", "b1 c1 a2 a0", "c2 h0", "d0 e0"], ["mya0 myb0", "mya1", "myb1", "myc2 h0", "myd0"]]
     references = torch.tensor([0, 1, 0, 2, 3])
     gradients, losses = [], []
@@ -133,7 +133,7 @@ def test_no_batch_has_two_pairs_of_a_reference_or_a_text():
         "label": [0, 1, 2, 3, 4, 4],
     }
     for seed in range(10):
-        batches = list(distinct(Dataset.from_dict(texts), 3, False, ["label"], torch.Generator(), seed))
+        batches = list(_distinct(Dataset.from_dict(texts), 3, False, ["label"], torch.Generator(), seed))
         assert sorted(n for batch in batches for n in batch) == list(range(6))
         for batch in batches:
             assert not any(two <= set(batch) for two in ({0, 2}, {1, 3}, {4, 5}))
@@ -170,8 +170,8 @@ def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path):
     pairs, checkpoints = number_pairs(read_pairs(base.pairs), base.max_tokens), tmp_path / "checkpoints"
 
     def run() -> dict[str, torch.Tensor]:
-        encoder = load_base(base.base_model, base.max_tokens, base.seed)
-        record = fit(encoder, pairs, replace(base, loss="margin", save_every=6), processes(), checkpoints)
+        encoder = _load_base(base.base_model, base.max_tokens, base.seed)
+        record = _fit(encoder, pairs, replace(base, loss="margin", save_every=6), processes(), checkpoints)
         assert record["steps"] == 10
         return {name: weight.detach().cpu().clone() for name, weight in encoder.state_dict().items()}
 

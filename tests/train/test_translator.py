@@ -15,11 +15,11 @@ from safetensors.torch import save_file
 from transformers import MarianMTModel
 
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, pairs, translator
-from toolkit.train.checkpoints import average_weights
-from toolkit.train.optimizer import WARMUP_PART, learning_rate
+from toolkit.train._checkpoints import average_weights
+from toolkit.train._translator_batches import batches, pack
+from toolkit.train._translator_data import prepare
+from toolkit.train.optimizer import WARMUP_PART, _learning_rate
 from toolkit.train.translator import train
-from toolkit.train.translator_batches import batches, pack
-from toolkit.train.translator_data import prepare
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
@@ -28,19 +28,19 @@ SETTINGS = TrainingSettings([str(DEMO)], "out", "de", "en", batch_tokens=400, se
 
 def test_learning_rate():
     s = replace(SETTINGS, learning_rate=2.0, warmup_steps=4, cooldown_steps=5, max_steps=24)
-    assert [learning_rate(n, s) for n in range(5)] == [0.5, 1.0, 1.5, 2.0, 2.0]
-    assert [learning_rate(n, s) for n in (18, 19, 20, 23, 24)] == pytest.approx([2.0, 2.0, 1.6, 0.4, 0.0])
+    assert [_learning_rate(n, s) for n in range(5)] == [0.5, 1.0, 1.5, 2.0, 2.0]
+    assert [_learning_rate(n, s) for n in (18, 19, 20, 23, 24)] == pytest.approx([2.0, 2.0, 1.6, 0.4, 0.0])
     s = replace(s, warmup_steps=0, cooldown_steps=0)
-    assert {learning_rate(n, s) for n in range(24)} == {2.0}
+    assert {_learning_rate(n, s) for n in range(24)} == {2.0}
 
 
 @pytest.mark.parametrize("steps", [1, 6, 60, 2999])
 def test_a_training_that_is_shorter_than_warm_up_and_cooldown_reaches_its_learning_rate(steps):
     s = replace(SETTINGS, learning_rate=2.0, max_steps=steps)
     assert s.warmup_steps + s.cooldown_steps > steps - 1
-    rates = [learning_rate(n, s) for n in range(steps)]
+    rates = [_learning_rate(n, s) for n in range(steps)]
     assert max(rates) == 2.0 and rates.index(2.0) <= steps // 6
-    assert learning_rate(steps, s) == 0.0
+    assert _learning_rate(steps, s) == 0.0
 
 
 def test_the_cap_of_the_warm_up_is_that_of_the_default_training():
@@ -229,7 +229,7 @@ def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
     def no_room(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("toolkit.train.translator_data.train_pieces", no_room)
+    monkeypatch.setattr("toolkit.train._translator_data.train_pieces", no_room)
     AcceleratorState._reset_state()  # another test of this process may have begun in another precision
     for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
         with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):

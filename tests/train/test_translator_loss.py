@@ -5,7 +5,7 @@ import torch
 
 from tests.tiny import model, plain_model
 from toolkit.train import translator_loss as loss
-from toolkit.train.translator_loss import LinearCrossEntropy, TranslationLoss
+from toolkit.train.translator_loss import TranslationLoss, _LinearCrossEntropy
 
 
 @pytest.mark.parametrize("size", [1, 7, 20, 64])
@@ -17,7 +17,7 @@ def test_linear_cross_entropy_is_torchs(monkeypatch, size, smoothing):
     labels = torch.randint(0, 31, (20,))
     wanted = torch.nn.functional.cross_entropy(hidden @ weight.T, labels, label_smoothing=smoothing, reduction="sum")
     expected = torch.autograd.grad(wanted * 3, (hidden, weight))
-    found = LinearCrossEntropy.apply(hidden, weight, labels, smoothing)
+    found = _LinearCrossEntropy.apply(hidden, weight, labels, smoothing)
     gradients = torch.autograd.grad(found * 3, (hidden, weight))
     torch.testing.assert_close(found, wanted)
     for gradient, other in zip(gradients, expected, strict=True):

@@ -9,8 +9,8 @@ from transformers import MarianTokenizer
 
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT
 from toolkit.bitext.subwords import pieces_of
+from toolkit.train._translator_data import open_pairs
 from toolkit.train.infiller_settings import InfillerTraining
-from toolkit.train.translator_data import open_pairs
 from toolkit.translator.settings import TrainingSettings
 
 # Each process writes the batches of the translator's first epoch, and those that it reads.

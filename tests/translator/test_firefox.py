@@ -23,8 +23,8 @@ from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.rewrite import rewrite
 from toolkit.models.checkpoint import fingerprint
 from toolkit.publish.translator import package_translator
-from toolkit.train.marian import load_base
-from toolkit.translator.firefox import firefox_files, load_firefox, load_shortlist
+from toolkit.train._marian import load_base
+from toolkit.translator.firefox import _load_firefox, firefox_files, load_shortlist
 from toolkit.translator.int8 import has_int8
 from toolkit.translator.load import described, load_checkpoint
 from toolkit.translator.settings import TrainingSettings
@@ -63,7 +63,7 @@ def test_no_linear_layer_is_left_that_is_slow_on_a_processor(dtype):
 
 
 def test_its_size_counts_shared_embeddings_once():
-    found = load_firefox(firefox_files(firefox.tiny().folder), torch.float32)[0]
+    found = _load_firefox(firefox_files(firefox.tiny().folder), torch.float32)[0]
     numbers = sum(array.size for array in firefox.tiny().arrays.values())
     added = firefox.DECODER * firefox.DIM + 1024 * firefox.DIM  # zero biases of the units, and the encoder's positions
     assert sum(p.numel() for p in found.parameters()) == numbers + added
@@ -222,7 +222,7 @@ def test_greedy_translations_are_those_of_the_packages_own_engine(name):
 
     path = starters.packaged(name)
     files = firefox_files(path)
-    model, source, target = load_firefox(files, torch.float32)
+    model, source, target = _load_firefox(files, torch.float32)
     engine, native = RecurrentEngine(model, load_shortlist(files, source, target)), _native.NativeDirection(str(path))
     texts = [english for _, english in pairs(320) if 25 < len(english) < 90][:40]
     if name == "pt-en":

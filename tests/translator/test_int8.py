@@ -10,7 +10,7 @@ from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 from toolkit.translator import int8
-from toolkit.translator.int8 import Int8Linear, advice, has_int8, quantize_decoder
+from toolkit.translator.int8 import _Int8Linear, _quantize_decoder, advice, has_int8
 from toolkit.translator.load import load_translator
 
 needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-bit products")
@@ -21,7 +21,7 @@ needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-
 def test_a_layer_is_off_by_two_percent_at_most(bias):
     torch.manual_seed(0)
     linear, x = nn.Linear(64, 96, bias=bias), torch.randn(5, 7, 64)
-    found, wanted = Int8Linear(linear, torch.float32)(x), linear(x)
+    found, wanted = _Int8Linear(linear, torch.float32)(x), linear(x)
     assert found.shape == wanted.shape
     assert 0 < (found - wanted).norm() / wanted.norm() < 0.02
 
@@ -30,7 +30,7 @@ def test_a_layer_is_off_by_two_percent_at_most(bias):
 def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
     whole = translator("de-en")
     model = plain_model("de-en")
-    quantize_decoder(model)
+    _quantize_decoder(model)
     assert not any(type(m) is nn.Linear for m in model.get_decoder().modules())
     sources = whole.source.encode([german for german, _ in pairs(3)])
     rows, seeds = [[]] * 150, list(range(150))
@@ -56,7 +56,7 @@ def test_a_model_that_scores_has_8_bits_in_both_halves_and_scores_like_itself():
 def test_without_the_hardware_it_is_one_error(monkeypatch):
     monkeypatch.setattr(int8, "has_int8", lambda: False)
     with pytest.raises(ValueError, match="AVX512-VNNI"):
-        quantize_decoder(plain_model("de-en"))
+        _quantize_decoder(plain_model("de-en"))
 
 
 @needs_int8

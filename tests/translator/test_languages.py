@@ -11,8 +11,8 @@ from transformers.models.nllb import tokenization_nllb
 
 from tests import families
 from tests.tiny import folder, model_of_targets
-from toolkit.clean.scripts import SCRIPTS
-from toolkit.translator.languages import ISO_639_3, check_stated, own_code, task_prefix
+from toolkit.clean._scripts import SCRIPTS
+from toolkit.translator.languages import ISO_639_3, _own_code, _task_prefix, check_stated
 from toolkit.translator.load import load_translator
 
 NLLB = dict.fromkeys(tokenization_nllb.FAIRSEQ_LANGUAGE_CODES, 0)
@@ -37,7 +37,7 @@ M2M100 = dict.fromkeys(tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"], 0)
     ],
 )
 def test_a_checkpoints_own_code(codes, lang, wanted):
-    assert own_code(lang, codes, "some/model") == wanted
+    assert _own_code(lang, codes, "some/model") == wanted
 
 
 def test_every_language_of_the_table_is_one_of_nllb():
@@ -49,7 +49,7 @@ def test_an_unknown_language_is_one_line_with_those_that_are_known():
     with pytest.raises(
         ValueError, match=r"wanted a language that 'some/model' knows, got 'xx'; it knows af_ZA, .*_"
     ) as e:
-        own_code("xx", MBART50, "some/model")
+        _own_code("xx", MBART50, "some/model")
     assert "\n" not in str(e.value) and all(code in str(e.value) for code in MBART50)
 
 
@@ -161,5 +161,5 @@ def test_a_t5_prefix_stands_before_every_source(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_no_warning_where_no_prefix_is_named():
-    assert task_prefix(T5Config(), "de", "en", "x") == ""
-    assert task_prefix(T5Config(task_specific_params=TASKS), "en", "en", "x") == "", "a rewriter"
+    assert _task_prefix(T5Config(), "de", "en", "x") == ""
+    assert _task_prefix(T5Config(task_specific_params=TASKS), "en", "en", "x") == "", "a rewriter"

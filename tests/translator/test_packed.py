@@ -10,11 +10,11 @@ from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.shared import SharedEngine
 from toolkit.models.precision import has_bfloat16
 from toolkit.translator import packed
-from toolkit.translator.inference import move_bias, prepare_for_cpu
+from toolkit.translator.inference import _move_bias, prepare_for_cpu
 from toolkit.translator.load import load_translator
-from toolkit.translator.packed import PackedLinear, can_pack, pack_layers
+from toolkit.translator.packed import _can_pack, _PackedLinear, pack_layers
 
-needs_packing = pytest.mark.skipif(not can_pack(torch.float32), reason="this processor has no packed products")
+needs_packing = pytest.mark.skipif(not _can_pack(torch.float32), reason="this processor has no packed products")
 
 
 @needs_packing
@@ -24,7 +24,7 @@ def test_a_packed_layer_is_the_layer(bias, shape):
     torch.manual_seed(0)
     linear, x = nn.Linear(64, 96, bias=bias), torch.randn(shape)
     with torch.inference_mode():
-        torch.testing.assert_close(PackedLinear(linear)(x), linear(x))
+        torch.testing.assert_close(_PackedLinear(linear)(x), linear(x))
 
 
 @needs_packing
@@ -34,17 +34,17 @@ def test_its_input_may_have_any_layout():
     views = x.permute(2, 1, 0), x.permute(2, 1, 0)[::2], torch.randn(9, 128)[:, ::2], torch.randn(1, 64).expand(4, 64)
     with torch.inference_mode():
         for view in views:
-            torch.testing.assert_close(PackedLinear(linear)(view), linear(view))
+            torch.testing.assert_close(_PackedLinear(linear)(view), linear(view))
 
 
-@pytest.mark.skipif(not can_pack(torch.bfloat16), reason="this processor has no bfloat16")
+@pytest.mark.skipif(not _can_pack(torch.bfloat16), reason="this processor has no bfloat16")
 def test_in_bfloat16_it_is_as_near_to_float32_as_the_layer_is():
     torch.manual_seed(0)
     linear, x = nn.Linear(512, 300), torch.randn(200, 512)
     narrow = nn.Linear(512, 300).bfloat16()
     narrow.load_state_dict(linear.state_dict())
     with torch.inference_mode():
-        error = [(made(x.bfloat16()).float() - linear(x)).norm() for made in (PackedLinear(narrow), narrow)]
+        error = [(made(x.bfloat16()).float() - linear(x)).norm() for made in (_PackedLinear(narrow), narrow)]
     assert error[0] < 1.1 * error[1]
 
 
@@ -62,7 +62,7 @@ def test_a_loaded_translator_has_no_other_layers_and_computes_what_its_checkpoin
 def test_the_output_layer_takes_the_bias_of_the_logits():
     plain, moved = plain_model("de-en"), plain_model("de-en")
     assert plain.final_logits_bias.abs().sum() > 1, "without a bias this test shows nothing"
-    move_bias(moved)
+    _move_bias(moved)
     assert not moved.final_logits_bias.any()
     ids = torch.tensor([[5, 6, 7, 0]])
     with torch.inference_mode():
@@ -101,13 +101,13 @@ def test_where_weights_are_packed(monkeypatch, machine, capability, cap, packs):
     monkeypatch.setattr(packed.platform, "machine", lambda: machine)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", cap)
-    assert can_pack(torch.float32) == packs
-    assert can_pack(torch.bfloat16) == (packs and has_bfloat16("cpu"))
-    assert not can_pack(torch.float64)
+    assert _can_pack(torch.float32) == packs
+    assert _can_pack(torch.bfloat16) == (packs and has_bfloat16("cpu"))
+    assert not _can_pack(torch.float64)
 
 
 def test_elsewhere_the_layers_stay(monkeypatch):
-    monkeypatch.setattr(packed, "can_pack", lambda dtype: False)
+    monkeypatch.setattr(packed, "_can_pack", lambda dtype: False)
     model = plain_model("de-en")
     before = [type(module) for module in model.modules()]
     pack_layers(model)

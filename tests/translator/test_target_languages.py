@@ -5,11 +5,11 @@ import torch
 from transformers import MarianMTModel, MarianTokenizer
 
 from tests import tiny
-from toolkit.bitext.subwords import added_tokens
+from toolkit.bitext.subwords import _added_tokens
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.generate.constrain import word_table
-from toolkit.translator.languages import marian_codes, marian_language_token, own_code
+from toolkit.generate.constrain import _word_table
+from toolkit.translator.languages import _marian_codes, _marian_language_token, _own_code
 from toolkit.translator.load import load_translator, set_languages
 
 TEXTS = ["Guten Morgen.", "Der Hund <name> ist da.", "[ENT]Hallo [ENT] du", "Wir gehen <name>", "x</s>y"]
@@ -68,12 +68,12 @@ def test_a_model_with_one_token_takes_it(tmp_path):
     path = str(tiny.model_of_targets(tmp_path / "m", ["fra"]))
     tokenizer = MarianTokenizer.from_pretrained(path)
     assert load_translator(path, "float32").source.prefix == [tokenizer.encoder[">>fra<<"]]
-    assert marian_language_token(MarianTokenizer.from_pretrained(tiny.folder() / "de-en"), "en", "x") is None
+    assert _marian_language_token(MarianTokenizer.from_pretrained(tiny.folder() / "de-en"), "en", "x") is None
 
 
 def test_the_codes_of_opus_mt():
     codes = dict.fromkeys(["ara", "arz", "fra", "fr_CA", "lav", "zho", "srp_Cyrl", "srp_Latn", "nob"], 0)
-    found = {lang: own_code(lang, codes, "x") for lang in ("ar", "fr", "lv", "zh", "sr", "nb")}
+    found = {lang: _own_code(lang, codes, "x") for lang in ("ar", "fr", "lv", "zh", "sr", "nb")}
     assert found == {"ar": "ara", "fr": "fra", "lv": "lav", "zh": "zho", "sr": "srp_Cyrl", "nb": "nob"}
 
 
@@ -81,8 +81,8 @@ def test_language_tokens_and_added_tokens_in_texts(targets):
     tokenizer = MarianTokenizer.from_pretrained(targets)
     translator = load_translator(targets, "float32", lang="fr")
     target = translator.target
-    assert added_tokens(tokenizer).keys() == {"<name>", "[ENT]"}
-    assert marian_codes(tokenizer).keys() == {"fra", "spa", "cmn_Hant", "cmn_Hans"}
+    assert _added_tokens(tokenizer).keys() == {"<name>", "[ENT]"}
+    assert _marian_codes(tokenizer).keys() == {"fra", "spa", "cmn_Hant", "cmn_Hans"}
     assert target.decode(target.encode(["The <name> is [ENT] x."])) == ["The <name> is [ENT] x."]
     assert target.spell("<name>") == [tokenizer.convert_tokens_to_ids("<name>")]
     assert target.split("We <name>We") == [*target.split("We"), "<name>", *target.split("We")]
@@ -90,7 +90,7 @@ def test_language_tokens_and_added_tokens_in_texts(targets):
     assert 0 not in translator.source.encode(["x</s>y", "<name>"])[0][:-1]
     size = translator.model.config.vocab_size
     assert len(target.surfaces()) == size == len(tokenizer), "a mask over the vocabulary has every token"
-    assert len(word_table(target, translator.model.device).factor) >= size
+    assert len(_word_table(target, translator.model.device).factor) >= size
     said = target.decode([[tokenizer.encoder[">>fra<<"], *target.encode(["We go."])[0]]])
     assert said == ["We go."], "a language token has no text"
 

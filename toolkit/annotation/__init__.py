@@ -1,1 +1,3 @@
-"""Human evaluation of parabanks: the papers' sheets, made, filled in and summarised."""
+"""Human evaluation: the papers' sheets, their pages, their answers, and the tables of the answers."""
+
+__all__ = ["make", "serve", "sheets", "summary"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
+from toolkit.annotation._answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
 from toolkit.annotation.sheets import Sheet
 from toolkit.data.rows import Row
 from toolkit.evaluate.judged import COPIES
@@ -94,7 +94,9 @@ def make_sheet(
     if sheet.controls:
         texts = list(_merged_texts(names, size, ranks, by_length, seed, sampled))
     else:
-        texts = list(chain.from_iterable(apart(name, path, sheet, size, seed, sampled) for name, path in names.items()))
+        texts = list(
+            chain.from_iterable(_apart(name, path, sheet, size, seed, sampled) for name, path in names.items())
+        )
     if not texts:
         condition = " that all of them have, letter by letter" if len(names) > 1 and sheet.controls else ""
         raise ValueError(
@@ -209,7 +211,7 @@ def _is_wanted(row: Row, length: int | None) -> bool:
     )
 
 
-def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[_Text]:
+def _apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[_Text]:
     """Pairs of one parabank, `size` of each range of the paraphrase score if the sheet has ranges.
 
     The number of pairs of each range in the whole parabank goes to `sampled`, and that of pairs with an empty text,

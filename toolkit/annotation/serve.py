@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import jinja2
 
-from toolkit.annotation.answers import (
+from toolkit.annotation._answers import (
     ANSWERS,
     Answers,
     answer_files,
@@ -183,7 +183,7 @@ def _render_page(desk: Desk) -> str:
     return environment.from_string(text).render(style=style + own_style, script=script, data=data)
 
 
-class Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     """Answers the requests of the page; `desk`, `shown_page` and `hosts` are set by `server`."""
 
     desk: Desk
@@ -294,7 +294,7 @@ def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
     desk = Desk(folder)
     attributes = {"desk": desk, "shown_page": _render_page(desk).encode(), "hosts": _allowed_hosts(host)}
     try:
-        return ThreadingHTTPServer((host, port), type("SheetHandler", (Handler,), attributes))
+        return ThreadingHTTPServer((host, port), type("SheetHandler", (_Handler,), attributes))
     except OverflowError:
         raise ValueError(f"wanted a port from 0 to 65535, got {port}: choose another") from None
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from toolkit.annotation.answers import (
+from toolkit.annotation._answers import (
     ANSWERS,
     KEY,
     Answers,
@@ -47,7 +47,7 @@ def summarise(folder: Path) -> dict:
         folder: The folder of a sheet with answers, or that of ref.tsv.gz and candidates.tsv.gz.
 
     Returns:
-        The `sheet`, the `annotators`, the figures of each of the `systems`, and the `agreement` on each question.
+        The `sheet`, the `_annotators`, the figures of each of the `systems`, and the `agreement` on each question.
 
     Raises:
         ValueError: The folder is neither; a file is damaged; an answer is wrong; or there are no answers.
@@ -148,20 +148,20 @@ def _summarise_judgments(judgments: Sequence[Judgment], judgments_per_text: int 
     ]
     return {
         "sheet": PARABANK.name,
-        "annotators": annotators(judgments, exclusion_reasons),
+        "annotators": _annotators(judgments, exclusion_reasons),
         "judgments": len(usable_judgments),
         "texts": len(texts),
         "too_few": sum(len(text.grammaticality) < judgments_per_text for text in texts),
         "wanted": judgments_per_text,
         "systems": system_figures,
         "agreement": {
-            "similarity": alpha(scores, "interval"),
-            "grammaticality": alpha(grammaticality, "ordinal"),
+            "similarity": _alpha(scores, "interval"),
+            "grammaticality": _alpha(grammaticality, "ordinal"),
         },
     }
 
 
-def annotators(judgments: Iterable[Judgment], left_out: Mapping[str, str]) -> dict[str, dict]:
+def _annotators(judgments: Iterable[Judgment], left_out: Mapping[str, str]) -> dict[str, dict]:
     """The judgments, controls and failed controls of each annotator, and why one was left out."""
     counts_by_annotator: dict[str, dict] = {}
     for judgment in judgments:
@@ -210,7 +210,7 @@ def _summarise_levels(
             figures = {
                 "pairs": pairs,
                 "judged": len(items),
-                "trigram_overlap": spread(overlaps),
+                "trigram_overlap": _spread(overlaps),
                 "questions": questions,
             }
             systems.setdefault(name, {})[label] = figures
@@ -225,7 +225,7 @@ def _summarise_levels(
         "judgments": len(judgments),
         "systems": systems,
         "agreement": {
-            question.name: alpha(
+            question.name: _alpha(
                 [(name, item, item_answers[question.name]) for name, item, item_answers in judgments], "ordinal"
             )
             for question in sheet.questions
@@ -238,20 +238,20 @@ def _levels(ratings: Sequence[Sequence[float]], levels: Sequence[int]) -> dict:
     means = [fmean(pair_ratings) for pair_ratings in ratings]
     counts = Counter(int(rating) for pair_ratings in ratings for rating in pair_ratings)
     at_least = {n: 100 * fmean(mean >= n for mean in means) for n in levels[1:]} if means else {}
-    return {"ratings": {n: counts[n] for n in levels}, "at_least": at_least, **spread(means)}
+    return {"ratings": {n: counts[n] for n in levels}, "at_least": at_least, **_spread(means)}
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
+def _spread(values: Sequence[float]) -> dict[str, float]:
     """The mean and the sample standard deviation of values, as far as there are any."""
     mean = {"mean": fmean(values)} if values else {}
     return mean | ({"deviation": stdev(values)} if len(values) > 1 else {})
 
 
-def alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal", "ordinal", "interval"]) -> dict:
+def _alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal", "ordinal", "interval"]) -> dict:
     """Krippendorff's alpha of ratings: 1 for full agreement, 0 for chance.
 
     >>> same = [("anna", 1, 3.0), ("ben", 1, 3.0), ("anna", 2, 1.0), ("ben", 2, 1.0)]
-    >>> alpha(same, "ordinal")
+    >>> _alpha(same, "ordinal")
     {'alpha': 1.0, 'level': 'ordinal', 'texts': 2}
 
     Args:
@@ -259,7 +259,7 @@ def alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal"
         level: How values are compared: "nominal", "ordinal" or "interval".
 
     Returns:
-        `alpha`, None if no text has two ratings or all ratings are equal; the `level`; and the number of `texts` that
+        `_alpha`, None if no text has two ratings or all ratings are equal; the `level`; and the number of `texts` that
         have at least two ratings.
     """
     krippendorff = require("krippendorff")

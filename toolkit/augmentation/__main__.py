@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
 
 def _work(settings: AugmentFile) -> None:
     """Augment, and say where the rows are."""
-    from toolkit.augmentation.augment_file import augment_file
+    from toolkit.augmentation._augment_file import augment_file
     from toolkit.system.processes import processes
 
     output = augment_file(settings)

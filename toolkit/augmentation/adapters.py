@@ -21,13 +21,13 @@ import torch
 from datasets import Dataset
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
+from toolkit.augmentation._new_rows import new_rows
+from toolkit.augmentation._text_inputs import texts_of
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
-from toolkit.augmentation.new_rows import new_rows
-from toolkit.augmentation.settings import Augmentation, column_names
-from toolkit.augmentation.sources import Model
+from toolkit.augmentation.settings import Augmentation, _column_names
+from toolkit.augmentation.sources import _Model
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.text_inputs import texts_of
 from toolkit.paraphraser.names import BEST
 from toolkit.system.code_version import DIGITS
 from toolkit.system.errors import check_several
@@ -77,7 +77,7 @@ class MapAugmenter:
         paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
     ) -> None:
-        self.settings = Augmentation(columns=column_names(columns), copies=copies, vary=vary, seed=seed)
+        self.settings = Augmentation(columns=_column_names(columns), copies=copies, vary=vary, seed=seed)
         self.paraphraser = paraphraser
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -94,7 +94,7 @@ class MapAugmenter:
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         columns = [list(batch[name]) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        source = Model(_load_paraphraser(self.paraphraser), self.settings)
+        source = _Model(_load_paraphraser(self.paraphraser), self.settings)
         added_rows = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[new_row.source], **new_row.changes} for new_row in added_rows]
         return {name: [row[name] for row in rows] for name in names}
@@ -133,7 +133,7 @@ class CollateAugmenter:
     ) -> None:
         if not 0 <= share <= 1:
             raise ValueError(f"wanted share in [0, 1], got {share}")
-        self.collate, self.columns = collate, column_names(columns)
+        self.collate, self.columns = collate, _column_names(columns)
         self.share, self.copies, self.seed = share, copies, seed
         self.cache = ":memory:" if cache is None else str(cache)
         self.paraphraser = paraphraser

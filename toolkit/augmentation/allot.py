@@ -11,7 +11,7 @@ from math import ceil
 SPARE = 3  # ours: so many times as many rows are worked on as are needed; some give no copy
 
 
-def rows_to_augment(
+def _rows_to_augment(
     total: int,
     labels: Sequence[Hashable] | None,
     copies: int,
@@ -22,7 +22,7 @@ def rows_to_augment(
 ) -> list[int]:
     """The numbers of the rows that are worked on, in order: all, or random ones where fewer new rows are wanted.
 
-    >>> rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, False, None, 0)
+    >>> _rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, False, None, 0)
     [3]
 
     Args:
@@ -37,7 +37,7 @@ def rows_to_augment(
     order = _shuffled(total, seed)
     if balance:
         assert labels is not None
-        order = _first_of_each(order, labels, {label: _needed(lack, copies) for label, lack in lacks(labels).items()})
+        order = _first_of_each(order, labels, {label: _needed(lack, copies) for label, lack in _lacks(labels).items()})
     if stratify and max_rows is not None:
         assert labels is not None
         share = Fraction(max_rows, total) if total else Fraction(0)
@@ -67,10 +67,10 @@ def _needed(new: int, copies: int) -> int:
     return SPARE * -(-new // copies)
 
 
-def lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
+def _lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     """How many rows each class has less than the largest.
 
-    >>> lacks("aaab")
+    >>> _lacks("aaab")
     {'a': 0, 'b': 2}
     """
     sizes = Counter(labels)
@@ -96,10 +96,10 @@ def same_share(labels: Sequence[Hashable], sources: Sequence[int], max_rows: int
     return {label: int(min(shares) * size) for label, size in sizes.items()}
 
 
-def scarcest(labels: Sequence[Hashable], sources: Sequence[int]) -> str:
+def _scarcest(labels: Sequence[Hashable], sources: Sequence[int]) -> str:
     """The class with the smallest share of new rows, which is the share of all classes, in words.
 
-    >>> scarcest("aaaabb", [0, 1, 2, 3, 4])
+    >>> _scarcest("aaaabb", [0, 1, 2, 3, 4])
     "all classes grow by the share of 'b', which has 1 new rows of 2 rows"
     """
     sizes, new_counts = Counter(labels), Counter(labels[row] for row in sources)

@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
 
+from toolkit.augmentation._work import Work
 from toolkit.augmentation.containers import (
-    check_classes,
+    _check_classes,
+    _check_new_names,
+    _features_of,
+    _frame_columns,
+    _new_dataset,
+    _stream_of,
+    _tags_of,
+    _with_new_frame,
+    _with_new_rows,
+    _with_nulls,
     check_columns,
-    check_new_names,
-    features_of,
-    frame_columns,
-    new_dataset,
-    stream_of,
-    tags_of,
-    with_new_frame,
-    with_new_rows,
-    with_nulls,
 )
-from toolkit.augmentation.label_check import Classifier, LabelCheck, by_classifier, cross_validated
-from toolkit.augmentation.parts import joined
-from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, column_names
-from toolkit.augmentation.sources import Model, Pairs, Source
+from toolkit.augmentation.label_check import Classifier, LabelCheck, _by_classifier, cross_validated
+from toolkit.augmentation.parts import _joined
+from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, _column_names
+from toolkit.augmentation.sources import _Model, _Pairs, _Source
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.work import Work
 from toolkit.paraphraser.names import BEST, models_of, pivot_name
 from toolkit.starters import resolve
 from toolkit.system.contents import contents_of, with_contents
@@ -138,7 +138,7 @@ def augment(
     if not isinstance(keep, str | Sequence | None):
         raise ValueError(f"wanted keep as the name of a column or a list of phrases, got {keep!r:.60}")
     settings = Augmentation(
-        columns=column_names(columns),
+        columns=_column_names(columns),
         copies=copies,
         vary=vary,
         keep=keep if keep is None or isinstance(keep, str) else tuple(keep),
@@ -163,7 +163,7 @@ def augment(
     rows, features = _train_rows(data, settings)
     check_columns(features, settings)
     if balance or stratify or check is not None:
-        check_classes(rows, features, settings, may_lack=callable(check) and not balance and not stratify)
+        _check_classes(rows, features, settings, may_lack=callable(check) and not balance and not stratify)
     stream = isinstance(rows, IterableDataset)
     if stream and (balance or stratify or max_new_rows is not None or isinstance(check, str)):
         raise ValueError(
@@ -184,14 +184,14 @@ def augment(
     source = _load_source(paraphraser, pairs, settings)
     label_check = None if check is None else _label_check(check, rows, source, settings)
     record = {} if folder is None else _make_record(settings, source, paraphraser, pairs, check)
-    work = Work(settings, source, tags_of(features, settings), label_check, folder, state, record)
+    work = Work(settings, source, _tags_of(features, settings), label_check, folder, state, record)
     show_progress = progress is not False and state.is_main_process
     if stream:
         summary = Summary()
         return _combine_rows(
-            data, stream_of(rows, features, work, show_progress, summary), None, settings, summary, with_summary
+            data, _stream_of(rows, features, work, show_progress, summary), None, settings, summary, with_summary
         )
-    new, summary = new_dataset(rows, work, show_progress)
+    new, summary = _new_dataset(rows, work, show_progress)
     if show_progress:
         print(summary, file=sys.stderr)
     return _combine_rows(data, rows, new, settings, summary, with_summary)
@@ -199,7 +199,7 @@ def augment(
 
 def _make_record(
     settings: Augmentation,
-    source: Source,
+    source: _Source,
     paraphraser: str | Paraphraser,
     pairs: str | Path | None,
     check: str | Classifier | None,
@@ -228,35 +228,35 @@ def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDa
         if TRAIN not in data:
             raise ValueError(f"wanted a split {TRAIN!r}, which is augmented, got {', '.join(data)}: give one split")
         for split in data.values():
-            check_new_names(split.column_names or (), settings)
+            _check_new_names(split.column_names or (), settings)
         data = data[TRAIN]
     if isinstance(data, IterableDataset):
-        return data, features_of(data)
+        return data, _features_of(data)
     if not isinstance(data, Dataset):
         if "pandas" not in sys.modules or not isinstance(data, sys.modules["pandas"].DataFrame):
             kind, library = type(data).__name__, type(data).__module__.partition(".")[0]
             actual = f"{kind} of {library}: give data.to_pandas()" if hasattr(data, "to_pandas") else kind
             raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {actual}")
-        data = frame_columns(data, settings)
+        data = _frame_columns(data, settings)
     return data, data.features
 
 
-def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
+def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> _Source:
     """Where paraphrases come from."""
     if pairs is not None:
         if settings.min_forward is not None:
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
         if settings.min_usable is not None:
             raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
-        return Pairs(pairs, settings.min_semantic, settings.allow_trivial)
+        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial)
     from toolkit.paraphraser.paraphraser import Paraphraser
 
     model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
-    return Model(model, settings)
+    return _Model(model, settings)
 
 
 def _label_check(
-    check: str | Classifier, rows: Dataset | IterableDataset, source: Source, settings: Augmentation
+    check: str | Classifier, rows: Dataset | IterableDataset, source: _Source, settings: Augmentation
 ) -> LabelCheck:
     """The classifier that refuses new rows: the user's, or one that is trained on the rows.
 
@@ -265,12 +265,12 @@ def _label_check(
     """
     assert settings.label is not None
     if callable(check):
-        judge = by_classifier(check)
+        judge = _by_classifier(check)
     else:
         if source.encoder is None:
             raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}: give a Paraphraser one")
         plain = rows.with_format(None)
-        texts = [[joined(value, column, source.lang)[0] for value in plain[column]] for column in settings.columns]
+        texts = [[_joined(value, column, source.lang)[0] for value in plain[column]] for column in settings.columns]
         inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))
         judge = cross_validated(inputs, list(plain[settings.label]), source.encoder, settings.seed)
     return LabelCheck(judge, settings.columns, settings.label, source.lang)
@@ -281,13 +281,15 @@ def _combine_rows(
 ) -> Any:
     """The data with its new rows, in its own type."""
     if isinstance(data, Dataset | DatasetDict) and new is not None:
-        augmented: Any = with_new_rows(rows, new, settings)
+        augmented: Any = _with_new_rows(rows, new, settings)
     elif new is not None:
-        augmented = with_new_frame(data, new, settings)
+        augmented = _with_new_frame(data, new, settings)
     else:
         augmented = rows
     if isinstance(data, DatasetDict | IterableDatasetDict):
         names = [name for name in data if name != TRAIN]
-        other_splits = {name: with_nulls(data[name], settings) if settings.provenance else data[name] for name in names}
+        other_splits = {
+            name: _with_nulls(data[name], settings) if settings.provenance else data[name] for name in names
+        }
         augmented = type(data)({name: other_splits.get(name, augmented) for name in data})
     return (augmented, summary) if with_summary else augmented

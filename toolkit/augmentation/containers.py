@@ -11,12 +11,12 @@ import pyarrow as pa
 from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
 from torch.utils.data import get_worker_info
 
-from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, scarcest, wanted_rows
-from toolkit.augmentation.new_rows import Rows
-from toolkit.augmentation.parts import NewRow, Tags
+from toolkit.augmentation._new_rows import Rows
+from toolkit.augmentation._work import SHARD_ROWS, Work, made_shards
+from toolkit.augmentation.allot import _lacks, _rows_to_augment, _scarcest, same_share, wanted_rows
+from toolkit.augmentation.parts import NewRow, _Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.work import SHARD_ROWS, Work, made_shards
 from toolkit.data.progress import rows_bar
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def _check_names(names: Sequence[str], settings: Augmentation) -> None:
     for column in _columns_read(settings):
         if column not in names:
             raise ValueError(f"wanted column {column!r}, got the columns {', '.join(map(str, names))}")
-    check_new_names(names, settings)
+    _check_new_names(names, settings)
 
 
-def check_new_names(names: Sequence[str], settings: Augmentation) -> None:
+def _check_new_names(names: Sequence[str], settings: Augmentation) -> None:
     """Refuse data with a column of the name of one that is added.
 
     Raises:
@@ -69,7 +69,7 @@ def check_new_names(names: Sequence[str], settings: Augmentation) -> None:
             )
 
 
-def check_classes(rows: Dataset | IterableDataset, features: Features, settings: Augmentation, may_lack: bool) -> None:
+def _check_classes(rows: Dataset | IterableDataset, features: Features, settings: Augmentation, may_lack: bool) -> None:
     """Refuse a label that is no class.
 
     Raises:
@@ -96,13 +96,13 @@ def _columns_read(settings: Augmentation) -> list[str]:
     return list(dict.fromkeys([*settings.columns, *keep, *settings.spans, *settings.spans.values(), *label]))
 
 
-def tags_of(features: Features, settings: Augmentation) -> dict[str, Tags]:
+def _tags_of(features: Features, settings: Augmentation) -> dict[str, _Tags]:
     """By column of tokens, the names of its tags."""
     tags_by_column = {}
     for column, tag_column in settings.spans.items():
         item = getattr(features[tag_column], "feature", None)
         if isinstance(features[column], List | LargeList) and isinstance(item, ClassLabel):
-            tags_by_column[column] = Tags(tuple(item.names))
+            tags_by_column[column] = _Tags(tuple(item.names))
     return tags_by_column
 
 
@@ -111,7 +111,7 @@ def _provenance_features(settings: Augmentation) -> Features:
     return Features(dict(zip(settings.provenance or HIDDEN, KINDS, strict=True)))
 
 
-def new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dataset, Summary]:
+def _new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dataset, Summary]:
     """The new rows of a data set with its columns and those of provenance, and what was counted.
 
     Args:
@@ -123,7 +123,7 @@ def new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Data
     reading = dataset.with_format(None).select_columns(_columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
     copies, max_rows = settings.copies * len(settings.groups), settings.max_new_rows
-    row_numbers = rows_to_augment(
+    row_numbers = _rows_to_augment(
         len(dataset), labels, copies, settings.balance, settings.stratify, max_rows, settings.seed
     )
     rows, finish = dataset.with_format("arrow"), _finisher(dataset.features, settings, work.source.name)
@@ -145,11 +145,11 @@ def new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Data
         sources = list(all_new_rows[(settings.provenance or HIDDEN)[0]])
         class_limits = None
         if labels is not None and (settings.balance or settings.stratify):
-            class_limits = lacks(labels) if settings.balance else same_share(labels, sources, max_rows)
+            class_limits = _lacks(labels) if settings.balance else same_share(labels, sources, max_rows)
         indices = wanted_rows(sources, len(dataset), labels, class_limits, max_rows, settings.seed)
         summary.dropped, summary.new_rows = len(all_new_rows) - len(indices), len(indices)
         if settings.stratify and labels and (max_rows is None or len(indices) <= max_rows - len(set(labels))):
-            summary.why_dropped = scarcest(labels, sources)
+            summary.why_dropped = _scarcest(labels, sources)
         all_new_rows = all_new_rows.select(indices)
     return all_new_rows, summary
 
@@ -194,9 +194,9 @@ def _finisher(features: Features, settings: Augmentation, name: str) -> Callable
     return finish
 
 
-def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dataset:
+def _with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dataset:
     """The rows of a data set, and after them its new rows; in its own format."""
-    combined = concatenate_datasets([with_nulls(dataset.with_format(None), settings), new])
+    combined = concatenate_datasets([_with_nulls(dataset.with_format(None), settings), new])
     if not settings.provenance:
         combined = combined.remove_columns(list(HIDDEN))
     kind = dataset.format
@@ -206,11 +206,11 @@ def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dat
     return combined.with_format(kind["type"], columns, kind["output_all_columns"], **kind["format_kwargs"])
 
 
-def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
+def _with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
     """A data set with columns of provenance that are null."""
     added = _provenance_features(settings)
     if isinstance(dataset, IterableDataset):
-        features = features_of(dataset)
+        features = _features_of(dataset)
         nulls = dict.fromkeys([*features, *added])
         return dataset.with_format(None).map(
             lambda row: nulls | dict(_check_keys(row, features)), features=Features({**features, **added})
@@ -241,7 +241,7 @@ def _rows_as_dataset(rows: Sequence[Mapping[str, Any]], features: Features | Non
     return Dataset.from_dict({name: [row.get(name) for row in rows] for name in names}, features=features)
 
 
-def features_of(stream: IterableDataset) -> Features:
+def _features_of(stream: IterableDataset) -> Features:
     """The features of a stream; those of its first rows, with the keys of all of them, if it does not state any.
 
     Raises:
@@ -255,7 +255,7 @@ def features_of(stream: IterableDataset) -> Features:
     return _rows_as_dataset(first, None).features
 
 
-def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
+def _frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
     """The columns of a data frame that are read.
 
     Raises:
@@ -268,7 +268,7 @@ def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
         raise ValueError(f"wanted values of one type in each of {_columns_read(settings)}, got {error}") from None
 
 
-def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -> pd.DataFrame:
+def _with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -> pd.DataFrame:
     """The rows of a data frame, and after them its new rows, with the types of its columns."""
     import pandas as pd
 
@@ -287,7 +287,7 @@ def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) ->
     return combined
 
 
-def stream_of(
+def _stream_of(
     dataset: IterableDataset, features: Features, work: Work, show_progress: bool, summary: Summary
 ) -> IterableDataset:
     """A stream of the rows of a stream, and after them of its new rows; it is read twice, in the same order.
@@ -333,5 +333,5 @@ def stream_of(
             print(summary, file=sys.stderr)
 
     added = IterableDataset.from_generator(new, features=extended)
-    combined = concatenate_datasets([with_nulls(dataset, settings), added])
+    combined = concatenate_datasets([_with_nulls(dataset, settings), added])
     return combined if settings.provenance else combined.remove_columns(list(HIDDEN))

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from datasets import Dataset, Features, Value, load_dataset, load_dataset_builder
 from datasets.exceptions import DatasetGenerationError
 
-from toolkit.augmentation.csv_rows import read_csv_rows, typed
-from toolkit.augmentation.json_rows import read_json_rows
-from toolkit.augmentation.records import FileRows
+from toolkit.augmentation._csv_rows import read_csv_rows, typed
+from toolkit.augmentation._json_rows import read_json_rows
+from toolkit.augmentation._records import FileRows
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.read import text_suffix
 from toolkit.package.load import UNREACHABLE

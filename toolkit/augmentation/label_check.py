@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from toolkit.augmentation.parts import NewRow, SkippedError, joined
+from toolkit.augmentation.parts import NewRow, _joined, _SkippedError
 from toolkit.augmentation.summary import Summary
 from toolkit.evaluate.transfer import classifier
 
@@ -67,17 +67,17 @@ class LabelCheck:
             if group and not usable:
                 label, text = values[group[0].source][self.label], self.input_of(group[0].changes)
                 message = f"wanted label {label!r}, got another for {text!r:.80}"
-                summary.skip(group[0].source, SkippedError("label_changed", message))
+                summary.skip(group[0].source, _SkippedError("label_changed", message))
             usable_rows.append(usable)
         return usable_rows
 
     def input_of(self, row: Mapping[str, Any]) -> Input:
         """The text of a row, or its texts."""
-        texts = tuple(joined(row[column], column, self.lang)[0] for column in self.columns if column in row)
+        texts = tuple(_joined(row[column], column, self.lang)[0] for column in self.columns if column in row)
         return texts[0] if len(texts) == 1 else texts
 
 
-def by_classifier(predict_labels: Classifier) -> Judge:
+def _by_classifier(predict_labels: Classifier) -> Judge:
     """The judge of a user's classifier: 1 where it gives an input the label of its row, else 0."""
 
     def judge(_: Sequence[int], inputs: Sequence[Input], labels: Sequence[Any]) -> np.ndarray:
@@ -125,13 +125,13 @@ def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: Sen
         for number, model in enumerate(models):
             fold_mask = input_folds == number
             if fold_mask.any():
-                probabilities[fold_mask] = probability(model, text_vectors[fold_mask], expected_labels[fold_mask])
+                probabilities[fold_mask] = _probability(model, text_vectors[fold_mask], expected_labels[fold_mask])
         return probabilities
 
     return judge
 
 
-def probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """How probable a model finds each label, and 0 where it finds another more probable.
 
     Args:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from toolkit.augmentation._spans import Span, find_again, read_spans, wholes, write_spans
+from toolkit.augmentation._tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.spans import Span, find_again, read_spans, wholes, write_spans
-from toolkit.augmentation.tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.decode.constraint_set import times_said
 from toolkit.score.guards import ALWAYS, broken_guard
 
@@ -28,7 +28,7 @@ REASONS = {
 }
 
 
-class SkippedError(ValueError):
+class _SkippedError(ValueError):
     """A row, or a column of it, that gets no copy.
 
     Attributes:
@@ -55,7 +55,7 @@ class NewRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tags:
+class _Tags:
     """How a column of tags says which tokens are in an entity.
 
     Attributes:
@@ -94,7 +94,7 @@ class Tags:
 
 
 @dataclass(frozen=True)
-class Part:
+class _Part:
     """The text of one column of a row.
 
     Attributes:
@@ -116,7 +116,7 @@ class Part:
     spans: tuple[Span, ...]
     span_column: str | None
     span_value: Any
-    tags: Tags | None
+    tags: _Tags | None
     lang: str
 
     @property
@@ -132,10 +132,10 @@ class Part:
             SkippedError: It lacks a letter, a mark of the text, a phrase or a span.
         """
         if broken_guard(self.text, paraphrase, self.lang, ALWAYS) is not None:
-            raise SkippedError("mark_lost", f"wanted the marks of {self.text!r:.80}, got {paraphrase!r:.80}")
+            raise _SkippedError("mark_lost", f"wanted the marks of {self.text!r:.80}, got {paraphrase!r:.80}")
         for phrase in self.keep:
             if not _says(paraphrase, phrase):
-                raise SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")
+                raise _SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")
         new_values: dict[str, Any] | None
         if self.tags is not None:
             names, outside = self.tags.named(self.span_value), self.tags.outside(self.span_value)
@@ -149,11 +149,11 @@ class Part:
             new_values = {self.column: paraphrase, self.span_column: new_spans} if moved is not None else None
         if new_values is None:
             span_texts = [self.text[begin:end] for begin, end in self.spans]
-            raise SkippedError("spans_lost", f"wanted {span_texts!r:.80} in the paraphrase, got {paraphrase!r}")
+            raise _SkippedError("spans_lost", f"wanted {span_texts!r:.80} in the paraphrase, got {paraphrase!r}")
         return new_values
 
 
-def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, Tags]) -> dict[str, Part]:
+def _parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, _Tags]) -> dict[str, _Part]:
     """The parts of a row, by column.
 
     Args:
@@ -169,27 +169,27 @@ def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Ma
         SkippedError: A phrase to keep is in no column, or a span is not in its text.
         ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
     """
-    texts = {column: joined(row[column], column, lang) for column in settings.columns}
+    texts = {column: _joined(row[column], column, lang) for column in settings.columns}
     keep = _required_phrases(row, settings)
     for phrase in keep:
         if not any(_says(text, phrase) for text, _ in texts.values()):
-            raise SkippedError(
+            raise _SkippedError(
                 "keep_not_said", f"wanted the phrase {phrase!r} in {' or '.join(texts)}, got {texts!r:.120}"
             )
     parts = {}
     for column, (text, token_spans) in texts.items():
         if text.strip():
             part_phrases = tuple(phrase for phrase in keep if _says(text, phrase))
-            span_column, part_tags = settings.spans.get(column), tags.get(column, Tags()) if token_spans else None
+            span_column, part_tags = settings.spans.get(column), tags.get(column, _Tags()) if token_spans else None
             if part_tags is not None and span_column is None:
                 raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because {column!r} holds tokens")
             value = None if span_column is None else row[span_column]
             spans = () if span_column is None else _text_spans(text, token_spans, value, part_tags, span_column)
-            parts[column] = Part(column, text, row[column], part_phrases, spans, span_column, value, part_tags, lang)
+            parts[column] = _Part(column, text, row[column], part_phrases, spans, span_column, value, part_tags, lang)
     return parts
 
 
-def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
+def _joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
     """The text of a value, "" for None, and where its tokens stand in it.
 
     Raises:
@@ -204,7 +204,9 @@ def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
     raise ValueError(f"wanted a text in column {column!r}, got {value!r:.60} ({type(value).__name__})")
 
 
-def _text_spans(text: str, token_spans: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
+def _text_spans(
+    text: str, token_spans: Sequence[Span], value: Any, tags: _Tags | None, column: str
+) -> tuple[Span, ...]:
     """The spans of a text in its characters.
 
     Raises:
@@ -217,10 +219,10 @@ def _text_spans(text: str, token_spans: Sequence[Span], value: Any, tags: Tags |
         except ValueError as error:
             raise ValueError(f"column {column!r}: {error}") from None
         except IndexError as error:
-            raise SkippedError("bad_spans", f"column {column!r}: {error}") from None
+            raise _SkippedError("bad_spans", f"column {column!r}: {error}") from None
     if not isinstance(value, Sequence) or len(value) != len(token_spans):
         actual = len(value) if isinstance(value, Sequence) else value
-        raise SkippedError(
+        raise _SkippedError(
             "bad_spans", f"column {column!r}: wanted {len(token_spans)} tags, one for each token, got {actual}"
         )
     return tuple((token_spans[begin][0], token_spans[end - 1][1]) for begin, end in entities(tags.named(value)))

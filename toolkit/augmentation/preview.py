@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from datasets import ClassLabel, Dataset, DatasetDict
 
-from toolkit.augmentation.parts import joined
+from toolkit.augmentation.parts import _joined
 from toolkit.augmentation.settings import PROVENANCE
 from toolkit.bitext.words import WITHOUT_SPACES
 from toolkit.system.whole_files import write_whole
@@ -115,11 +115,11 @@ def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]
     for column in columns or ():
         if column not in data.column_names:
             raise ValueError(f"wanted column {column!r}, got the columns {', '.join(data.column_names)}")
-    for new, old in pairs(data, source):
+    for new, old in _pairs(data, source):
         names = [name for name in new if name not in provenance]
         texts = [name for name in (columns or names) if _is_text(new[name])]
         for column in texts:
-            before, after = (joined(row[column], column, "en")[0] for row in (old, new))
+            before, after = (_joined(row[column], column, "en")[0] for row in (old, new))
             if before != after:
                 other_values = {
                     name: _readable_value(new[name], data.features[name])
@@ -129,7 +129,7 @@ def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]
                 yield _Change(int(new[source]), column, before, after, other_values, new.get(score))
 
 
-def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
+def _pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
     """The new rows, and of each the row that it is made of."""
     data = data.with_format(None)
     numbers = data.select_columns([source])[:][source]
@@ -155,7 +155,7 @@ def _readable_value(value: Any, feature: Any) -> Any:
 
 def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str]) -> Iterator[str]:
     """The cells of a change."""
-    before, after = marked(change.before, change.after)
+    before, after = _marked(change.before, change.after)
     yield f"<td class='number'>{change.row}</td>"
     if has_several_columns:
         yield f"<td class='value'>{html.escape(change.column)}</td>"
@@ -165,13 +165,13 @@ def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str
     yield f"<td class='number'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
 
 
-def marked(before: str, after: str) -> tuple[str, str]:
+def _marked(before: str, after: str) -> tuple[str, str]:
     """Two texts as HTML, with the words that only one of them has in <del> and <ins>.
 
-    >>> marked("The lift is broken.", "The elevator is broken.")
+    >>> _marked("The lift is broken.", "The elevator is broken.")
     ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
     """
-    before_words, after_words = words(before), words(after)
+    before_words, after_words = _words(before), _words(after)
     left: list[str] = []
     right: list[str] = []
     for kind, begin, end, first, last in difflib.SequenceMatcher(
@@ -188,10 +188,10 @@ def marked(before: str, after: str) -> tuple[str, str]:
     return "".join(left), "".join(right)
 
 
-def words(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     """The words and marks of a text, each with the white space after it.
 
-    >>> words("The lift, it's  broken."), words("电梯坏了")
+    >>> _words("The lift, it's  broken."), _words("电梯坏了")
     (['The ', 'lift', ', ', "it's  ", 'broken', '.'], ['电', '梯', '坏', '了'])
     """
     matches = WORD.findall(text.lstrip())

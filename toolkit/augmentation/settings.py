@@ -14,10 +14,10 @@ CROSS_VALIDATED = "cross_validated"  # a classifier that is trained on the data
 PROVENANCE = ("augmented_from", "paraphraser", "score")
 
 
-def column_names(columns: object) -> tuple[str, ...]:
+def _column_names(columns: object) -> tuple[str, ...]:
     """The names of columns, given one name or several.
 
-    >>> column_names("text"), column_names(["text", "title"])
+    >>> _column_names("text"), _column_names(["text", "title"])
     (('text',), ('text', 'title'))
 
     Raises:
@@ -84,7 +84,7 @@ class Augmentation:
             ValueError: A setting is out of its range.
         """
         check_lists(self)
-        column_names((*self.columns, *self.spans, *self.spans.values(), *([] if self.label is None else [self.label])))
+        _column_names((*self.columns, *self.spans, *self.spans.values(), *([] if self.label is None else [self.label])))
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
         if not isinstance(self.copies, int) or not isinstance(self.max_new_rows, int | None):

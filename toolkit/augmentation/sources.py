@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from toolkit.augmentation.parts import Part
+from toolkit.augmentation.parts import _Part
 from toolkit.augmentation.settings import Augmentation
 from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
@@ -35,7 +35,7 @@ ENCODER = "starter/encoder"
 STOPS = ".。"
 
 
-class Paraphrase(NamedTuple):
+class _Paraphrase(NamedTuple):
     """A paraphrase of a text.
 
     Attributes:
@@ -47,7 +47,7 @@ class Paraphrase(NamedTuple):
     score: float | None
 
 
-class Source(Protocol):
+class _Source(Protocol):
     """Where paraphrases come from.
 
     Attributes:
@@ -69,12 +69,12 @@ class Source(Protocol):
         """A sentence encoder for that language, if there is one."""
         ...
 
-    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
         """At most so many paraphrases of each text, best first; more, where some may be refused later (`choose`)."""
         ...
 
 
-class Model:
+class _Model:
     """Paraphrases by a `Paraphraser`.
 
     Args:
@@ -98,11 +98,11 @@ class Model:
 
     @property
     def encoder(self) -> SentenceTransformer | None:
-        """See `Source`."""
+        """See `_Source`."""
         return self.paraphraser.encoder
 
-    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """See `Source`."""
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
+        """See `_Source`."""
         candidate_lists = self.paraphraser.candidates(
             [part.text for part in parts],
             n=max(copies, CHOICES) if choose else copies,
@@ -116,7 +116,7 @@ class Model:
         )
         return [
             [
-                Paraphrase(candidate.text, candidate.scores.semantic)
+                _Paraphrase(candidate.text, candidate.scores.semantic)
                 for candidate in candidates
                 if candidate.rank is not None
             ]
@@ -124,7 +124,7 @@ class Model:
         ]
 
 
-class Pairs:
+class _Pairs:
     """Paraphrases that a parabank has of a text, as its reference or as one of its paraphrases.
 
     Texts are equal if they are so in lower case, without a full stop, in the plain form in which a paraphraser reads
@@ -141,7 +141,7 @@ class Pairs:
 
     def __init__(self, pairs: str | Path, min_semantic: float | None, allow_trivial: bool = False) -> None:
         self.allow_trivial = allow_trivial
-        self.name, self.lang = Path(pairs).name, language_of(pairs)
+        self.name, self.lang = Path(pairs).name, _language_of(pairs)
         self.record = {"pairs": self.name}
         self.encoder = load_encoder(ENCODER) if covers(ENCODER, self.lang) else None
         with contextlib.ExitStack() as stack:
@@ -161,20 +161,20 @@ class Pairs:
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)
 
-    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """See `Source`; all that there are, because some may be refused."""
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
+        """See `_Source`; all that there are, because some may be refused."""
         plain_texts = [plain(part.text, self.lang) for part in parts]
         keys = [body.lower().rstrip(STOPS) for body, _ in plain_texts]
         self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
         rows = self.connection.execute(
             "SELECT key, said, semantic FROM pairs SEMI JOIN wanted USING (key) ORDER BY place"
         ).fetchall()
-        paraphrases: dict[str, list[Paraphrase]] = defaultdict(list)
+        paraphrases: dict[str, list[_Paraphrase]] = defaultdict(list)
         for key, paraphrase, semantic in rows:
-            paraphrases[key].append(Paraphrase(paraphrase, semantic))
+            paraphrases[key].append(_Paraphrase(paraphrase, semantic))
         return [
             _distinct_paraphrases(
-                [Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
+                [_Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
                 part.text,
                 self._key,
             )
@@ -186,14 +186,16 @@ class Pairs:
         return match_key(text) if self.allow_trivial or self.lang != "en" else contraction_key(text)
 
 
-def language_of(pairs: str | Path) -> str:
+def _language_of(pairs: str | Path) -> str:
     """The language of a parabank, if it is a folder that states it, else English."""
     manifest = Path(pairs, MANIFEST)
     settings = read_record(manifest).get("settings", {}) if manifest.is_file() else {}
     return settings.get("lang", "en")
 
 
-def _distinct_paraphrases(paraphrases: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
+def _distinct_paraphrases(
+    paraphrases: Sequence[_Paraphrase], text: str, key: Callable[[str], str]
+) -> list[_Paraphrase]:
     """The paraphrases whose key differs from the text's and from those before them."""
     seen_keys, distinct = {key(text)}, []
     for paraphrase in paraphrases:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
-from toolkit.augmentation.parts import REASONS, SkippedError
+from toolkit.augmentation.parts import REASONS, _SkippedError
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Summary:
         self.rows += rows
         self.new_rows += new_rows
 
-    def skip(self, row: int, error: SkippedError, rows: int = 1) -> None:
+    def skip(self, row: int, error: _SkippedError, rows: int = 1) -> None:
         """Count a row that gets no copy, or several of which it is the first."""
         self.skipped[error.reason] += rows
         self.first.setdefault(error.reason, f"row {row}: {error}")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
-from toolkit.bitext.read import column_in, field_text, is_dataset, nested_type, open_dataset
+from toolkit.bitext.read import _column_in, _field_text, _nested_type, _open_dataset, is_dataset
 from toolkit.bitext.text_file import COMPRESSED, checked_path, text_lines
 from toolkit.system.urls import files_at, is_url, matching
 
@@ -32,7 +32,7 @@ HEADER_LINES = 500  # ours: a header is in the first lines of a file
 
 
 @dataclass(frozen=True)
-class Book:
+class _Book:
     """A running text.
 
     Attributes:
@@ -46,7 +46,7 @@ class Book:
 
 def read_books(
     texts: Sequence[str], lang: str, column: str = "text", data_split: str = "train", punctuation: bool = True
-) -> Iterator[Book]:
+) -> Iterator[_Book]:
     """The books of texts, in their order. Every file is read when its paragraphs are.
 
     Args:
@@ -67,21 +67,21 @@ def read_books(
     names = book_names([path for paths in files.values() for path in paths])
     for text in texts:
         for path in files.get(text, []):
-            yield Book(names[path], _normalize_paragraphs(read_paragraphs(text_lines(path)), ascii_marks))
+            yield _Book(names[path], _normalize_paragraphs(_read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
             yield from _read_dataset(text, column, data_split, ascii_marks)
 
 
-def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[Book]:
+def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[_Book]:
     """The books of a dataset; the number of a record, from 1, ends its name."""
-    dataset, first = open_dataset(address, data_split)
+    dataset, first = _open_dataset(address, data_split)
     if first is None:
         return
-    column_in(pa.schema([(name, nested_type(value)) for name, value in first.items()]), column, address)
+    _column_in(pa.schema([(name, _nested_type(value)) for name, value in first.items()]), column, address)
     name = Path(address.partition(":")[0]).name
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
-        text = field_text(record, column, address).split("\n")
-        yield Book(f"{name}-{number}", _normalize_paragraphs(read_paragraphs(iter(text)), ascii_marks))
+        text = _field_text(record, column, address).split("\n")
+        yield _Book(f"{name}-{number}", _normalize_paragraphs(_read_paragraphs(iter(text)), ascii_marks))
 
 
 def _holds_dataset(text: str) -> bool:
@@ -149,7 +149,7 @@ def _normalize_paragraphs(paragraphs: Iterator[str], ascii_marks: bool) -> Itera
             yield text
 
 
-def read_paragraphs(source: Iterator[str]) -> Iterator[str]:
+def _read_paragraphs(source: Iterator[str]) -> Iterator[str]:
     """The paragraphs of lines, each on one line, without the header and footer of Project Gutenberg."""
     source = _without_frame(source)
     first = list(islice(source, SAMPLE))

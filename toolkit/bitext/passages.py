@@ -10,7 +10,7 @@ from itertools import chain
 
 from sentencex import segment
 
-from toolkit.bitext.books import Book
+from toolkit.bitext.books import _Book
 
 MIN_CHARS, MAX_CHARS = 60, 100  # ParaNet, section 4: "a length between 60 and 100 characters"
 CONTEXT = 250  # ParaNet, section 4: "an average length of 250 characters", on both sides
@@ -39,7 +39,7 @@ class Passage:
 
 
 def read_passages(
-    books: Iterable[Book], lang: str, min_chars: int = MIN_CHARS, max_chars: int = MAX_CHARS, context: int = CONTEXT
+    books: Iterable[_Book], lang: str, min_chars: int = MIN_CHARS, max_chars: int = MAX_CHARS, context: int = CONTEXT
 ) -> Iterator[Passage]:
     """The sentences of books that have a length, with their context, in the order of the text.
 

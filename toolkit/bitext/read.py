@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
-from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, checked_path, cut, decode, whole_lines
+from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, _cut, _whole_lines, checked_path, decode
 from toolkit.system.urls import for_arrow, is_file, matching
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
@@ -205,7 +205,7 @@ def _read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[
     All lines have as many columns as most lines of the first block.
     """
     line, columns, width = 1, (source_column, reference_column), None
-    for lines_of_block in whole_lines(path):
+    for lines_of_block in _whole_lines(path):
         width = width or _usual_width(lines_of_block, max(columns) + 1)
         yield Block(line, (lines_of_block,), columns, width)
         line += lines_of_block.count(b"\n")
@@ -238,7 +238,7 @@ def _read_aligned(source: str, reference: str) -> Iterator[Block]:
     for path in (source, reference):
         if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
-    sources, references, line = whole_lines(source), _Lines(whole_lines(reference)), 1
+    sources, references, line = _whole_lines(source), _Lines(_whole_lines(reference)), 1
     for left in sources:
         source_count = left.count(b"\n")
         right = references.next(source_count)
@@ -288,7 +288,7 @@ def _read_parquet(paths: Sequence[str], source_column: str, reference_column: st
     record = 1
     for path in paths:
         with open_parquet(path) as file:
-            names = [column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
+            names = [_column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
             for batch in file.iter_batches(BLOCK_LINES, columns=names):
                 source, reference = (_join_texts(_column_bytes(batch, name, path)) for name in names)
                 yield Block(record, (source, reference))
@@ -301,18 +301,18 @@ def _read_dataset(address: str, source_column: str, reference_column: str, data_
     Raises:
         ValueError: The dataset, its split or a column is not there, or a column holds no text.
     """
-    dataset, first = open_dataset(address, data_split)
+    dataset, first = _open_dataset(address, data_split)
     if first is None:
         return
-    schema = pa.schema([(name, nested_type(value)) for name, value in first.items()])
-    columns = [column_in(schema, name, address) for name in (source_column, reference_column)]
+    schema = pa.schema([(name, _nested_type(value)) for name, value in first.items()])
+    columns = [_column_in(schema, name, address) for name in (source_column, reference_column)]
     outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
     records = iter(dataset.select_columns(list(outer)))
     for line in count(1, BLOCK_RECORDS):
         batch = list(islice(records, BLOCK_RECORDS))
         if not batch:
             return
-        texts = ([field_text(record, name, address) for record in batch] for name in columns)
+        texts = ([_field_text(record, name, address) for record in batch] for name in columns)
         source, reference = (_join_texts([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
         yield Block(line, (source, reference))
 
@@ -352,14 +352,14 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
 def _join_texts(texts: Sequence[bytes | None]) -> bytes:
     """Texts as lines; a missing one is an empty line, line feeds within a text are spaces, and long texts are cut."""
     if any(text is not None and len(text) > LONGEST_FIELD for text in texts):
-        texts = [text and cut(text) for text in texts]
+        texts = [text and _cut(text) for text in texts]
     lines_of_texts = b"\n".join([text or b"" for text in texts] + [b""])
     if lines_of_texts.count(b"\n") == len(texts):
         return lines_of_texts
     return b"".join([(text or b"").replace(b"\n", b" ") + b"\n" for text in texts])
 
 
-def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
+def _open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
     """One split of a dataset as a `datasets` object, streaming, and its first record; None if it has no record.
 
     Raises:
@@ -369,7 +369,7 @@ def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
 
     check_folder(address)
     try:
-        dataset = load_dataset(address, data_split)
+        dataset = _load_dataset(address, data_split)
         return dataset, next(iter(dataset), None)
     except (OSError, ValueError, RuntimeError, StopIteration, datasets.exceptions.DatasetsError) as error:
         reason = str(error).strip().split("\n")[0] or "no records"  # an empty JSON file ends in StopIteration
@@ -379,7 +379,7 @@ def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
         ) from error
 
 
-def load_dataset(address: str, data_split: str) -> Any:
+def _load_dataset(address: str, data_split: str) -> Any:
     """One split of a dataset on the Hub ("id" or "id:configuration"), in a directory, or written by `save_to_disk`."""
     import datasets
 
@@ -427,7 +427,7 @@ def _column_bytes(batch: pa.RecordBatch, name: str, path: str) -> list[bytes | N
         ) from None
 
 
-def field_text(record: dict, name: str, address: str) -> str:
+def _field_text(record: dict, name: str, address: str) -> str:
     """A text of a record, by the name of its column; None is an empty text.
 
     Raises:
@@ -442,12 +442,12 @@ def field_text(record: dict, name: str, address: str) -> str:
     return value or ""
 
 
-def nested_type(value: object) -> pa.DataType:
+def _nested_type(value: object) -> pa.DataType:
     """A type in place of a value's Arrow type, which only distinguishes nested from flat values."""
     return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
 
 
-def column_in(schema: pa.Schema, name: str, path: str) -> str:
+def _column_in(schema: pa.Schema, name: str, path: str) -> str:
     """The name itself, if the schema has such a column or field.
 
     Raises:

@@ -33,13 +33,13 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
         raise ValueError(
             f"wanted shares of at least 0 and at most 1 together, got {validation=} and {test=}: lower them"
         )
-    fraction = position(reference, seed)
+    fraction = _position(reference, seed)
     if fraction < test:
         return "test"
     return "validation" if fraction < test + validation else "train"
 
 
-def position(reference: str, seed: int) -> float:
+def _position(reference: str, seed: int) -> float:
     """The hash of a reference as a number in [0, 1), uniformly distributed over references."""
     digest = hashlib.blake2b(f"{seed}\n{match_key(reference)}".encode(), digest_size=6)
     return int.from_bytes(digest.digest()) / 2**48

@@ -257,7 +257,7 @@ def pieces_of(tokenizer: MarianTokenizer, language_token: int | None = None) -> 
         language_token: Id of the token that selects the target language; it stands before every source.
     """
     eos, unk = tokenizer.eos_token_id, tokenizer.unk_token_id
-    added = added_tokens(tokenizer)
+    added = _added_tokens(tokenizer)
     source = {**dict(tokenizer.encoder), **added}
     prefix = [] if language_token is None else [language_token]
     if tokenizer.separate_vocabs:  # an added token has an id of the source side, which is another piece's on the target
@@ -270,7 +270,7 @@ def pieces_of(tokenizer: MarianTokenizer, language_token: int | None = None) -> 
     )
 
 
-def added_tokens(tokenizer: MarianTokenizer) -> Mapping[str, int]:
+def _added_tokens(tokenizer: MarianTokenizer) -> Mapping[str, int]:
     """The tokens that were added to a Marian tokenizer and stand for themselves in a text, and their ids.
 
     What ends or fills a text and what selects a language is none of them, because a text that spells it means its

@@ -171,7 +171,7 @@ def _without_mark(head: bytes) -> str | None:
     return None
 
 
-def whole_lines(path: str) -> Iterator[bytes]:
+def _whole_lines(path: str) -> Iterator[bytes]:
     """A text file in blocks of whole lines; the last line ends at a line feed like all others.
 
     Of a text between tabs that is longer than `LONGEST_FIELD` only the beginning is kept, so that a line without end
@@ -187,7 +187,7 @@ def whole_lines(path: str) -> Iterator[bytes]:
             block, error = _next_bytes(file)
             end = block.rfind(b"\n") + 1
             if end:
-                yield _cut_lines(partial_line + block[:end], cut)
+                yield _cut_lines(partial_line + block[:end], _cut)
                 number, partial_line = number + block.count(b"\n"), b""
             if len(partial_line) < LONGEST_LINE:
                 partial_line = _cut_lines(partial_line + block[end:], _cut_begun)
@@ -196,7 +196,7 @@ def whole_lines(path: str) -> Iterator[bytes]:
     if error is not None:
         raise broken(path, number, error) from error
     if partial_line:
-        yield _cut_lines(partial_line + b"\n", cut)
+        yield _cut_lines(partial_line + b"\n", _cut)
 
 
 def _cut_lines(text: bytes, cut_field: Callable[[bytes], bytes]) -> bytes:
@@ -208,14 +208,14 @@ def _cut_lines(text: bytes, cut_field: Callable[[bytes], bytes]) -> bytes:
 
 
 def _cut_begun(text: bytes) -> bytes:
-    """The begin of a text that goes on: as much as `cut` needs of it."""
+    """The begin of a text that goes on: as much as `_cut` needs of it."""
     return text[: LONGEST_FIELD + 1]
 
 
-def cut(text: bytes) -> bytes:
+def _cut(text: bytes) -> bytes:
     r"""The first `LONGEST_FIELD` bytes of a text, without the begin of a character at their end.
 
-    >>> cut("Größe".encode()).decode()
+    >>> _cut("Größe".encode()).decode()
     'Größe'
     """
     if len(text) <= LONGEST_FIELD:

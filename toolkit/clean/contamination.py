@@ -64,7 +64,7 @@ class _Index:
     owners: np.ndarray
 
 
-def index_of(sets: Sequence[EvaluationSet]) -> _Index:
+def _index_of(sets: Sequence[EvaluationSet]) -> _Index:
     """The index of evaluation sets."""
     exact: dict[str, int] = {}
     for number, evaluation_set in enumerate(sets):
@@ -97,12 +97,12 @@ def _key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return (hashes ^ (hashes >> np.uint64(31))) * MIXER, offsets
 
 
-def found_in(index: _Index, texts: pa.Array) -> list[tuple[int, str] | None]:
+def _found_in(index: _Index, texts: pa.Array) -> list[tuple[int, str] | None]:
     """Where each text is in the evaluation sets.
 
-    >>> index = index_of([EvaluationSet("demo", "1", ["The cat sat on the mat, and the dog barked at it."])])
+    >>> index = _index_of([EvaluationSet("demo", "1", ["The cat sat on the mat, and the dog barked at it."])])
     >>> say = ["the cat sat on the mat and the dog barked at it", "He said: the cat sat on the mat, and the dog barked"]
-    >>> found_in(index, pa.array([*say, "The cat sat on a chair."]))
+    >>> _found_in(index, pa.array([*say, "The cat sat on a chair."]))
     [(0, 'equal'), (0, 'contains'), None]
 
     Args:
@@ -205,7 +205,7 @@ class Search:
         if not self.index.exact:
             return np.zeros(len(columns[0]), bool)
         texts = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
-        by_column = zip(*(found_in(self.index, column) for column in texts), strict=True)
+        by_column = zip(*(_found_in(self.index, column) for column in texts), strict=True)
         first_matches = [next((match for match in record if match), None) for record in by_column]
         self.counts.update(match for match in first_matches if match)
         return np.array([match is not None for match in first_matches], bool)
@@ -243,4 +243,4 @@ class Search:
 
 def search_for(sets: Sequence[EvaluationSet]) -> Search:
     """A search for evaluation sets."""
-    return Search(index_of(sets), Counter())
+    return Search(_index_of(sets), Counter())

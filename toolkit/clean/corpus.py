@@ -28,7 +28,7 @@ from loky import ProcessPoolExecutor
 
 from toolkit.bitext.read import Block
 from toolkit.bitext.words import lower_words
-from toolkit.clean.blocks import judged_block
+from toolkit.clean._blocks import judged_block
 from toolkit.clean.rules import CleanSettings
 from toolkit.data.database import database
 from toolkit.system.errors import signal_cause

@@ -15,7 +15,7 @@ from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
 from toolkit.bitext.text_file import checked_path, text_lines
-from toolkit.clean.characters import WIDE
+from toolkit.clean._characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.system.contents import content_of
 from toolkit.system.errors import without_secrets
@@ -42,7 +42,7 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
         FileNotFoundError: There is no such file.
         ValueError: A file cannot be read, or a set has no text.
     """
-    return [read_set(path) for address in addresses for path in _expand_glob(address)]
+    return [_read_set(path) for address in addresses for path in _expand_glob(address)]
 
 
 def _expand_glob(address: str) -> list[str]:
@@ -52,7 +52,7 @@ def _expand_glob(address: str) -> list[str]:
     return [address]
 
 
-def read_set(address: str) -> EvaluationSet:
+def _read_set(address: str) -> EvaluationSet:
     """One evaluation set: every field of every record that is long enough to be a sentence.
 
     Raises:

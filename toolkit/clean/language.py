@@ -34,14 +34,14 @@ def check_identifier(*langs: str) -> None:
             raise ValueError(f"wanted languages that heliport knows, got {lang!r}: leave --identify_from out")
 
 
-def in_other_language(texts: Sequence[str], lang: str) -> np.ndarray:
+def _in_other_language(texts: Sequence[str], lang: str) -> np.ndarray:
     """Whether each text is surely in another language, and in none that is much like its own: (N,) of bool.
 
     Args:
         texts: Of thirty letters or more; of shorter ones the identifier is rarely sure.
         lang: Their language (ISO 639-1), one of `LABELS`.
     """
-    accepted_labels, identify = _accepted_labels(lang), identifier().identify
+    accepted_labels, identify = _accepted_labels(lang), _identifier().identify
     return np.array([identify(text) not in accepted_labels for text in texts], bool)
 
 
@@ -53,7 +53,7 @@ def _accepted_labels(lang: str) -> frozenset[str]:
 
 
 @cache
-def identifier() -> Any:
+def _identifier() -> Any:
     """The identifier; it takes two seconds to load."""
     from heliport import Identifier
 

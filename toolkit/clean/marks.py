@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-from toolkit.clean.scripts import OTHER_LETTERS, OWN_LETTERS
+from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width ASCII

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.bitext.normalize import match_key
-from toolkit.clean.characters import POINTS, all_characters, unstable
-from toolkit.clean.texts import code_points, text_of, utf8_lengths
+from toolkit.clean._characters import POINTS, all_characters, unstable
+from toolkit.clean.texts import _code_points, _text_of, _utf8_lengths
 
 ODD = 0xFFFFFFFF  # stands for a character whose part of a key depends on its neighbours, or is longer than one
 CONTEXT = "\u03a3"  # its lower case is another one at the end of a word
@@ -21,13 +21,16 @@ CONTEXT = "\u03a3"  # its lower case is another one at the end of a word
 def _character_keys() -> np.ndarray:
     """What `match_key` leaves of each code point: its lower case, 0 for nothing, or `ODD`: (POINTS,) of uint32."""
     table, may_compose = np.zeros(POINTS, np.uint32), unstable()
+    points = _code_points(all_characters())
+    table[points[may_compose[points]]] = ODD
     for character in all_characters():
-        plain = unicodedata.is_normalized("NFKC", character)
-        form = character if plain else unicodedata.normalize("NFKC", character)
-        if character.isalnum() or not plain or may_compose[ord(character)]:
-            key = match_key(character)
-            odd = len(key) > 1 or may_compose[code_points(form)].any() or character in CONTEXT
+        if not unicodedata.is_normalized("NFKC", character):
+            key, form = match_key(character), unicodedata.normalize("NFKC", character)
+            odd = len(key) > 1 or may_compose[_code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
+        elif character.isalnum() and not table[ord(character)]:
+            key = lower if len(lower := character.lower()) == 1 else match_key(character)
+            table[ord(character)] = ord(key) if len(key) == 1 and character not in CONTEXT else ODD
     table[:0x80] = _byte_keys()[:0x80]  # control characters count as unstable, but leave nothing
     return table
 
@@ -61,7 +64,7 @@ def match_keys(texts: pa.StringArray | pa.LargeStringArray) -> pa.LargeStringArr
     if raw.size == 0 or raw.max() < 0x80:
         return _assemble_keys(texts, _byte_keys()[raw], byte_bounds)
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum((raw & 0xC0) != 0x80)])[byte_bounds]
-    keys = _character_keys()[code_points(raw.tobytes().decode())]
+    keys = _character_keys()[_code_points(raw.tobytes().decode())]
     odd = np.concatenate([np.zeros(1, np.int64), np.cumsum(keys == ODD)])[begins]
     if odd[-1]:
         keys[np.repeat(odd[1:] > odd[:-1], np.diff(begins))] = 0
@@ -80,7 +83,7 @@ def _assemble_keys(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndar
     remaining_keys, sizes = keys[has_key], has_key
     data = remaining_keys.tobytes()
     if keys.dtype != np.uint8:
-        sizes, data = has_key * utf8_lengths(keys), text_of(remaining_keys).encode()
+        sizes, data = has_key * _utf8_lengths(keys), _text_of(remaining_keys).encode()
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])[bounds]
     key_texts = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(data))
     is_empty = ends[1:] == ends[:-1]

@@ -25,7 +25,7 @@ CHINESE = "zh"
 
 
 @dataclass(frozen=True)
-class NormalForm:
+class _NormalForm:
     """What the normal form of one side is.
 
     Attributes:
@@ -43,7 +43,7 @@ class NormalForm:
     direction: bool = False
 
 
-def form_of(lang: str, punctuation: bool, entities: bool, half_width: bool, simplified: bool) -> NormalForm:
+def form_of(lang: str, punctuation: bool, entities: bool, half_width: bool, simplified: bool) -> _NormalForm:
     """The normal form of text in a language.
 
     Chinese, Japanese and Korean have typographic marks of their own, as wide as a letter, and keep them unless
@@ -51,23 +51,23 @@ def form_of(lang: str, punctuation: bool, entities: bool, half_width: bool, simp
 
     Args:
         lang: The language (ISO 639-1).
-        punctuation: As in `NormalForm`, likewise the others.
+        punctuation: As in `_NormalForm`, likewise the others.
         entities: Likewise.
         half_width: Likewise.
         simplified: Likewise; only for Chinese.
     """
     own_marks = lang in OWN_PUNCTUATION and not half_width
-    return NormalForm(
+    return _NormalForm(
         punctuation and not own_marks, entities, half_width, simplified and lang == CHINESE, lang in RIGHT_TO_LEFT
     )
 
 
-def normal(text: str, form: NormalForm) -> str:
+def normal(text: str, form: _NormalForm) -> str:
     r"""A text in normal form.
 
-    >>> normal("Ｑ＆amp；A：　&lt;“漢語”&gt;", NormalForm(half_width=True, simplified=True))
+    >>> normal("Ｑ＆amp；A：　&lt;“漢語”&gt;", _NormalForm(half_width=True, simplified=True))
     'Q&A: <"汉语">'
-    >>> normal("a\u202eb", NormalForm()), normal("&amp;lt;", NormalForm())
+    >>> normal("a\u202eb", _NormalForm()), normal("&amp;lt;", _NormalForm())
     ('ab', '<')
 
     Args:
@@ -91,19 +91,19 @@ def normal(text: str, form: NormalForm) -> str:
         if not form.direction:
             text = DIRECTION.sub("", text)
         text = normalize(text, form.punctuation)  # without lone surrogates, which OpenCC does not read
-        if form.simplified and not traditional().isdisjoint(text):
-            text = simplifier()(text)
+        if form.simplified and not _traditional().isdisjoint(text):
+            text = _simplifier()(text)
     return text
 
 
 @cache
-def simplifier() -> Callable[[str], str]:
+def _simplifier() -> Callable[[str], str]:
     """OpenCC's conversion of Traditional to Simplified characters."""
     return require("opencc").OpenCC("t2s").convert
 
 
 @cache
-def traditional() -> frozenset[str]:
+def _traditional() -> frozenset[str]:
     """The characters that OpenCC converts wherever they stand.
 
     Text without one is not converted: OpenCC takes all text for Traditional, and in Simplified text it would take 坏,
@@ -114,7 +114,7 @@ def traditional() -> frozenset[str]:
         for first, last in ((0x2E80, 0x2FFF), (0x3000, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
         for point in range(first, last + 1)
     ]
-    converted = simplifier()("\n".join(characters)).split("\n")
+    converted = _simplifier()("\n".join(characters)).split("\n")
     return frozenset(
         character for character, simplified in zip(characters, converted, strict=True) if character != simplified
     )

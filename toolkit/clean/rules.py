@@ -16,12 +16,12 @@ import numpy as np
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import Pair
 from toolkit.bitext.text_file import LONGEST_FIELD
-from toolkit.clean import measures
-from toolkit.clean.batch import Batch, Side, normal_side
-from toolkit.clean.duplicates import seen_before
-from toolkit.clean.language import in_other_language
+from toolkit.clean import _measures as measures
+from toolkit.clean._batch import Batch, Side, normal_side
+from toolkit.clean._duplicates import seen_before
+from toolkit.clean._scripts import SCRIPTS, in_latin_script
+from toolkit.clean.language import _in_other_language
 from toolkit.clean.normal_form import form_of
-from toolkit.clean.scripts import SCRIPTS, in_latin_script
 from toolkit.clean.texts import Texts
 from toolkit.system.settings import check_at_least_one, check_between
 
@@ -102,7 +102,7 @@ class CleanSettings:
         check_at_least_one(self, "rare_below", *(["identify_from"] if self.identify_from is not None else []))
 
 
-def judged(
+def _judged(
     pairs: Iterable[Pair], settings: CleanSettings, source_lang: str, lang: str
 ) -> Iterator[tuple[Pair, str | None]]:
     """The normalised pairs in their order, each with the reason for which it is refused, None if it is not.
@@ -146,13 +146,13 @@ def clean(
     {'empty': 1, 'same_text': 1}
 
     Args:
-        pairs: See `judged`.
-        settings: See `judged`.
-        source_lang: See `judged`.
-        lang: See `judged`.
+        pairs: See `_judged`.
+        settings: See `_judged`.
+        source_lang: See `_judged`.
+        lang: See `_judged`.
         refused: Counts each refused pair under its reason.
     """
-    for pair, reason in judged(pairs, settings, source_lang, lang):
+    for pair, reason in _judged(pairs, settings, source_lang, lang):
         if reason is None:
             yield pair
         else:
@@ -213,17 +213,17 @@ def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | 
     return reasons
 
 
-def misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose bytes were decoded by a wrong codec."""
     return _has_refused_side(batch, lambda side: side.misread)
 
 
-def empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with fewer than `min_chars` characters."""
     return _has_refused_side(batch, lambda side: side.texts.lengths < settings.min_chars)
 
 
-def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with more than `max_chars` characters or `max_words` words."""
     return _has_refused_side(
         batch,
@@ -231,14 +231,14 @@ def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndar
     )
 
 
-def length_ratio(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _length_ratio(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair with one side much longer than the other, a sign of misalignment."""
     source, reference = (measures.widths(side.texts, settings.wide_letter) for side in batch.sides)
     longest = settings.max_length_ratio * np.minimum(source, reference) + settings.length_grace
     return np.maximum(source, reference) > longest
 
 
-def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair that is not translated: equal letters and digits in the same order."""
     if not settings.drop_same_text:
         return np.zeros(len(left), bool)
@@ -249,7 +249,7 @@ def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.nda
     return same
 
 
-def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that is mostly English letters, in a language of another script; ParaZh, section 2.4."""
     refused = np.zeros(len(left), bool)
     for side in batch.sides if settings.max_english < 1 else ():
@@ -258,27 +258,27 @@ def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarr
     return refused
 
 
-def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose letters are mostly not in the script of its language."""
     return _has_refused_side(
         batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share
     )
 
 
-def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
     if not settings.latin:
         return np.zeros(len(left), bool)
     return _has_refused_side(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
 
 
-def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that is surely in another language."""
     refused = np.zeros(len(left), bool)
     for side in batch.sides if settings.identify_from is not None else ():
         long = measures.widths(side.texts, settings.wide_letter) >= settings.identify_from
         numbers = np.flatnonzero(left & ~refused & long)
-        refused[numbers] = in_other_language([side.strings[number] for number in numbers.tolist()], side.lang)
+        refused[numbers] = _in_other_language([side.strings[number] for number in numbers.tolist()], side.lang)
     return refused
 
 
@@ -308,13 +308,13 @@ REASONS = {  # what each reason means, for messages
 
 # (batch, settings, pairs that no earlier rule has refused) -> pairs that this rule refuses; both of (N,) bool
 RULES: dict[str, Callable[[Batch, CleanSettings, np.ndarray], np.ndarray]] = {
-    "empty": empty,
-    "too_long": too_long,
-    "misread": misread,
-    "length_ratio": length_ratio,
-    "same_text": same_text,
-    "english": english,
-    "wrong_script": wrong_script,
-    "latin": latin,
-    "wrong_language": wrong_language,
+    "empty": _empty,
+    "too_long": _too_long,
+    "misread": _misread,
+    "length_ratio": _length_ratio,
+    "same_text": _same_text,
+    "english": _english,
+    "wrong_script": _wrong_script,
+    "latin": _latin,
+    "wrong_language": _wrong_language,
 }

@@ -41,8 +41,8 @@ class Texts:
     @classmethod
     def of_lines(cls, lines: str) -> Texts:
         """The lines of a text, each of which ends at a line feed."""
-        points = code_points(lines)
-        return cls(points, line_bounds(points))
+        points = _code_points(lines)
+        return cls(points, _line_bounds(points))
 
     @cached_property
     def alone(self) -> Texts:
@@ -58,7 +58,7 @@ class Texts:
         points = self.points.copy()
         points[ends] = LINE_FEED
         points = points[np.cumsum(steps[:-1], dtype=np.int8) > 0]
-        return Texts(points, line_bounds(points))
+        return Texts(points, _line_bounds(points))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -90,30 +90,30 @@ class Texts:
 
     def strings(self) -> list[str]:
         """The texts as strings."""
-        text = text_of(self.points)
+        text = _text_of(self.points)
         return [text[begin:end] for begin, end in zip(*self.bounds.reshape(-1, 2).T.tolist(), strict=True)]
 
 
-def utf8_lengths(points: np.ndarray) -> np.ndarray:
+def _utf8_lengths(points: np.ndarray) -> np.ndarray:
     """The number of bytes of each code point in UTF-8: (C,).
 
-    >>> utf8_lengths(code_points("aä漢🙂")).tolist()
+    >>> _utf8_lengths(_code_points("aä漢🙂")).tolist()
     [1, 2, 3, 4]
     """
     return np.uint8(1) + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
 
 
-def code_points(text: str) -> np.ndarray:
+def _code_points(text: str) -> np.ndarray:
     """The code points of a text: (C,) of uint32."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def text_of(points: np.ndarray) -> str:
+def _text_of(points: np.ndarray) -> str:
     """The text of code points."""
     return points.tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def line_bounds(points: np.ndarray) -> np.ndarray:
+def _line_bounds(points: np.ndarray) -> np.ndarray:
     """The bounds of the lines of a text, each of which ends at a line feed: (2 N,) of int64."""
     ends = np.flatnonzero(points == LINE_FEED)
     bounds = np.zeros(2 * len(ends), np.int64)

@@ -65,7 +65,7 @@ def rows_bar(total: int | None, done: int, stages: int, label: str, shown: bool)
         bar.close()
 
 
-def advance(rows: float) -> None:
+def _advance(rows: float) -> None:
     """Advance the bar by a number of rows that one stage has finished, to its end at most; fractions are allowed."""
     for bar in _bars:
         step = rows / bar.stages
@@ -87,7 +87,7 @@ def at_hand(rows: Sequence[Row], row_count: float | None = None) -> Iterator[Non
         yield
     except (ValueError, RuntimeError, MemoryError) as error:
         raise RowsFailed(list(dict.fromkeys(row.id for row in rows)), error) from error
-    advance(len(rows) if row_count is None else row_count)
+    _advance(len(rows) if row_count is None else row_count)
 
 
 def parts_at_hand(

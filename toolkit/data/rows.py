@@ -229,10 +229,10 @@ def schema(record_type: type = Row) -> pa.Schema:
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
     """Rows as an Arrow table with `schema()`."""
-    return pa.Table.from_struct_array(arrow_array(list(rows), Row))
+    return pa.Table.from_struct_array(_arrow_array(list(rows), Row))
 
 
-def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
+def _arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
     """The values of one field as an Arrow array, made column by column: a record for each value would cost more.
 
     Args:
@@ -241,15 +241,15 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
     """
     if typing.get_origin(annotation) is list:
         offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
-        items = arrow_array(list(chain.from_iterable(values)), typing.get_args(annotation)[0])
+        items = _arrow_array(list(chain.from_iterable(values)), typing.get_args(annotation)[0])
         return pa.ListArray.from_arrays(offsets, items, _arrow_type(annotation))
     if not isinstance(annotation, type) or not is_dataclass(annotation):
         return pa.array(values, _arrow_type(annotation))
     distinct = {id(value): value for value in values}  # all samples under one constraint set have one origin
     if len(distinct) < len(values):
         positions = {key: n for n, key in enumerate(distinct)}
-        return arrow_array([*distinct.values()], annotation).take(pa.array([positions[id(value)] for value in values]))
-    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints_of(annotation).items()]
+        return _arrow_array([*distinct.values()], annotation).take(pa.array([positions[id(value)] for value in values]))
+    columns = [_arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints_of(annotation).items()]
     return pa.StructArray.from_arrays(columns, fields=list(schema(annotation)))
 
 

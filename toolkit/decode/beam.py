@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.candidates import NEVER, Candidates, best_candidates
-from toolkit.decode.constraint_state import ConstraintState
-from toolkit.decode.engine import Engine, S, State, moves_to_front, token_limits
-from toolkit.decode.hypotheses import Hypothesis, NBestList, n_best_lists
+from toolkit.decode._candidates import NEVER, Candidates, best_candidates
+from toolkit.decode._constraint_state import ConstraintState
+from toolkit.decode.engine import Engine, S, State, _moves_to_front, _token_limits
+from toolkit.decode.hypotheses import Hypothesis, _n_best_lists, _NBestList
 from toolkit.decode.lexical import LexicalConstraints
 
 COMPACT = 8  # ours: done searches leave when they are an eighth of all; until then they cost less than moving others
@@ -114,14 +114,14 @@ def beam_search(
             f"wanted 1 <= n_best <= beam, got n_best {n_best} and beam {beam}; raise the beam or take fewer"
         )
     each = [1] * len(sources) if searches_each is None else list(searches_each)
-    per_sentence = token_limits(engine, len(sources), max_tokens)
+    per_sentence = _token_limits(engine, len(sources), max_tokens)
     limits = [limit for limit, count in zip(per_sentence, each, strict=True) for _ in range(count)]
     if not limits:
         return []
     _check_lengths(constraints, limits)
     state = engine.start(sources, each, max(limits))
     beams = _Beams.start(engine, limits, beam, constraints)
-    best_lists = n_best_lists(constraints, len(limits), beam, n_best)
+    best_lists = _n_best_lists(constraints, len(limits), beam, n_best)
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits),), engine.given[-1], device=engine.device)
     for step in range(max(limits)):
@@ -161,7 +161,7 @@ def _finish(
     step: int,
     divisor: float,
     eos: int,
-    best_lists: Sequence[NBestList],
+    best_lists: Sequence[_NBestList],
 ) -> None:
     """Add the candidates that end with this step to the n-best lists of their searches."""
     searches, at = torch.nonzero(ending, as_tuple=True)
@@ -208,7 +208,7 @@ def _advance(
         beams.constraints, _ = beams.constraints.pick(parent).advance(beams.said[:, :, step])
 
 
-def _can_improve(beams: _Beams, best_lists: Sequence[NBestList], divisor: float) -> Tensor:
+def _can_improve(beams: _Beams, best_lists: Sequence[_NBestList], divisor: float) -> Tensor:
     """(searches,) whether the best running hypothesis of a search exceeds the threshold of its n-best list."""
     thresholds = [best_lists[number].threshold for number in beams.number.tolist()]
     best = beams.score.amax(-1) / divisor
@@ -218,7 +218,7 @@ def _can_improve(beams: _Beams, best_lists: Sequence[NBestList], divisor: float)
 def _drop_done(engine: Engine, state: State, beams: _Beams, alive: Tensor) -> tuple[_Beams, Tensor]:
     """Drop the searches that are done; the last ones take their places, as their rows do."""
     beam = beams.score.shape[1]
-    source, target, left = moves_to_front(alive.repeat_interleave(beam))
+    source, target, left = _moves_to_front(alive.repeat_interleave(beam))
     engine.move(state, source, target, left)
     order = torch.arange(len(alive), device=alive.device)
     order[target[::beam] // beam] = source[::beam] // beam

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transformers import PreTrainedModel
 
+from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.recurrent import RecurrentEngine
 from toolkit.decode.shared import FAMILIES, SharedEngine
 from toolkit.models.ssru import SsruModel

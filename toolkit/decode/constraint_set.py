@@ -57,7 +57,7 @@ class ConstraintSet:
         return [
             *(f'says no "{p}"' for p in dict.fromkeys(self.positive) if p in missing),
             *(f'says "{p}"' for p in self.negative if times_said(text, p)),
-            *(f'begins with "{p}"' for p in self.not_first if begins_with(text, p)),
+            *(f'begins with "{p}"' for p in self.not_first if _begins_with(text, p)),
         ]
 
 
@@ -67,30 +67,30 @@ def times_said(text: str, phrase: str) -> int:
     >>> times_said("For me? No, for fortune!", "for"), times_said("New York", "new york"), times_said("a a a", "a a")
     (2, 0, 2)
     """
-    words, forms = list(constraint_words(text)), phrase_forms(phrase)
+    words, forms = list(constraint_words(text)), _phrase_forms(phrase)
     return sum(words[i : i + len(forms[0])] in forms for i in range(len(words)))
 
 
-def begins_with(text: str, phrase: str) -> bool:
+def _begins_with(text: str, phrase: str) -> bool:
     """Whether a text begins with the words of a phrase; the case of the first letter does not count.
 
-    >>> begins_with("How often?", "how"), begins_with("However", "how")
+    >>> _begins_with("How often?", "how"), _begins_with("However", "how")
     (True, False)
     """
-    words, forms = list(constraint_words(text)), anchored_forms(phrase)
+    words, forms = list(constraint_words(text)), _anchored_forms(phrase)
     return words[: len(forms[0])] in forms
 
 
-def phrase_forms(phrase: str) -> tuple[list[str], list[str]]:
+def _phrase_forms(phrase: str) -> tuple[list[str], list[str]]:
     """The words of a phrase as given, and with the first letter of the first word in upper case."""
     words = list(constraint_words(phrase))
-    return words, [capitalized(words[0]), *words[1:]] if words else []
+    return words, [_capitalized(words[0]), *words[1:]] if words else []
 
 
-def anchored_forms(phrase: str) -> tuple[list[str], list[str]]:
+def _anchored_forms(phrase: str) -> tuple[list[str], list[str]]:
     """The words of a phrase with its first letter in lower case, and in upper case; marks may stand before that letter.
 
-    >>> anchored_forms('"For me')
+    >>> _anchored_forms('"For me')
     (['"', 'for', 'me'], ['"', 'For', 'me'])
     """
     words = list(constraint_words(phrase))
@@ -98,9 +98,9 @@ def anchored_forms(phrase: str) -> tuple[list[str], list[str]]:
     if at is None:
         return words, words
     before, first, after = words[:at], words[at], words[at + 1 :]
-    return [*before, first[0].lower() + first[1:], *after], [*before, capitalized(first), *after]
+    return [*before, first[0].lower() + first[1:], *after], [*before, _capitalized(first), *after]
 
 
-def capitalized(word: str) -> str:
+def _capitalized(word: str) -> str:
     """A word with its first letter in upper case; unlike `str.capitalize`, the other letters stay."""
     return word[0].upper() + word[1:]

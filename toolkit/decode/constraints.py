@@ -22,7 +22,7 @@ NONE = -1  # pads phrases and lists of phrases
 
 
 @dataclass
-class NegativeConstraints:
+class _NegativeConstraints:
     """Lists of phrases that must not be said.
 
     Attributes:
@@ -36,7 +36,7 @@ class NegativeConstraints:
     @classmethod
     def of(
         cls, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None
-    ) -> NegativeConstraints | None:
+    ) -> _NegativeConstraints | None:
         """The tensors of some lists of phrases; None if there is no phrase.
 
         >>> NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from toolkit.decode._top_k import log_probabilities, top
 from toolkit.decode.engine import Engine
-from toolkit.decode.forbidden import Forbidden
-from toolkit.decode.top_k import log_probabilities, top
-from toolkit.decode.words import signed
+from toolkit.decode.forbidden import _Forbidden
+from toolkit.decode.words import _signed
 
 LONGER = 4  # ours: how many times as long the next list is, where too little of a list may be said
 
 
-def allowed(
-    engine: Engine, hidden: Tensor, row: Tensor, forbidden: Forbidden | None, top_k: int, more: int = 0
+def _allowed(
+    engine: Engine, hidden: Tensor, row: Tensor, forbidden: _Forbidden | None, top_k: int, more: int = 0
 ) -> tuple[Tensor, Tensor]:
     """The most probable tokens of each sample; among them are the `top_k` most probable ones that it may say.
 
@@ -42,7 +42,7 @@ def allowed(
     short_samples = torch.nonzero((values > -torch.inf).sum(1) < top_k).flatten()
     if len(short_samples) and ids.shape[1] == count:  # fewer are the whole vocabulary
         rows, row_index = row[short_samples].unique(return_inverse=True)
-        longer, at = allowed(engine, hidden[rows], row_index, forbidden.keep(short_samples), top_k, LONGER * count)
+        longer, at = _allowed(engine, hidden[rows], row_index, forbidden.keep(short_samples), top_k, LONGER * count)
         values[short_samples] = -torch.inf
         values[short_samples, :top_k], best = longer.topk(top_k)
         ids[short_samples, :top_k] = at.gather(1, best)
@@ -76,7 +76,7 @@ def draw(
     """Draw the next token of each sample: take the top k of what it may say, renormalise, draw.
 
     Args:
-        values: (samples, n) log-probabilities as `allowed` gives them.
+        values: (samples, n) log-probabilities as `_allowed` gives them.
         ids: (samples, n) their ids.
         top_k: How many tokens are left to draw from.
         chance: (samples,) random numbers in [0, 1).
@@ -108,8 +108,8 @@ def uniform(key: Tensor, step: int) -> Tensor:
     Returns:
         (rows,) float64.
     """
-    z = key + signed((step + 1) * 0x9E3779B97F4A7C15)
-    z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * signed(0xBF58476D1CE4E5B9)
-    z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * signed(0x94D049BB133111EB)
+    z = key + _signed((step + 1) * 0x9E3779B97F4A7C15)
+    z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * _signed(0x94D049BB133111EB)
     z = z ^ ((z >> 31) & 0x1FFFFFFFF)
     return ((z >> 11) & ((1 << 53) - 1)).double() * 2.0**-53

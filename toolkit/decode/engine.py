@@ -104,7 +104,7 @@ class Engine(Protocol[S]):
         """
 
 
-def special_tokens(model: PreTrainedModel) -> tuple[list[int], int, int]:
+def _special_tokens(model: PreTrainedModel) -> tuple[list[int], int, int]:
     """The tokens that a model's rows are given, the one that ends them, and the one that fills them."""
     generation = model.generation_config
     eos, pad = generation.eos_token_id, model.config.pad_token_id
@@ -114,42 +114,42 @@ def special_tokens(model: PreTrainedModel) -> tuple[list[int], int, int]:
     return [begin] if forced is None else [begin, forced], eos[0] if isinstance(eos, list) else eos, pad
 
 
-def read_given(engine: Engine[S], state: S) -> S:
+def _read_given(engine: Engine[S], state: S) -> S:
     """Let every row read all given tokens but the last, which the first step of a search reads."""
     for token in engine.given[:-1]:
         engine.step(state, torch.full_like(state.sentence, token))
     return state
 
 
-def decoder_inputs(engine: Engine, outputs: Tensor) -> Tensor:
+def _decoder_inputs(engine: Engine, outputs: Tensor) -> Tensor:
     """(sentences, tokens) outputs as the decoder reads them: the given tokens first, the last one left out."""
     given_tokens = torch.tensor(engine.given, device=engine.device).expand(len(outputs), -1)
     return torch.cat([given_tokens, outputs[:, :-1]], 1)
 
 
-def padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+def _padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """(sentences, source steps) ids, and whether each is a token of its sentence."""
     ids = pad(sources, engine.pad)
     is_token = torch.arange(ids.shape[1]) < torch.tensor([[len(source)] for source in sources])
     return ids.to(engine.device), is_token.to(engine.device)
 
 
-def sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> Tensor:
+def _sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> Tensor:
     """(rows,) the number of each row's sentence, if each of the `count` sentences has so many rows."""
     each = [rows_each] * count if isinstance(rows_each, int) else list(rows_each)
     return torch.arange(count, device=engine.device).repeat_interleave(torch.tensor(each).to(engine.device))
 
 
-def token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -> list[int]:
+def _token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -> list[int]:
     """The most tokens of each of `count` sentences, which are no more than the model has positions for."""
     limits = [max_tokens] * count if isinstance(max_tokens, int) else list(max_tokens)
     return [min(limit, engine.limit - 1) for limit in limits]
 
 
-def moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
+def _moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
     """How to move rows so that the live ones stand first: live rows from the end move to the places of dead ones.
 
-    >>> moves_to_front(torch.tensor([False, True, True]))
+    >>> _moves_to_front(torch.tensor([False, True, True]))
     (tensor([2]), tensor([0]), 2)
 
     Args:
@@ -162,10 +162,10 @@ def moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
     return torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten(), left
 
 
-def moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
+def _moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
     """What `Engine.move` does to a tensor that has one entry for each row; in place, unless it grows.
 
-    >>> moved(torch.tensor([5, 6, 7]), torch.tensor([0, 2]), torch.tensor([1, 3]), 4).tolist()
+    >>> _moved(torch.tensor([5, 6, 7]), torch.tensor([0, 2]), torch.tensor([1, 3]), 4).tolist()
     [5, 5, 7, 7]
     """
     if rows > len(per_row):
@@ -174,7 +174,7 @@ def moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
     return per_row[:rows]
 
 
-def stays_in_sentences(state: State, source: Tensor, target: Tensor, rows: int) -> bool:
+def _stays_in_sentences(state: State, source: Tensor, target: Tensor, rows: int) -> bool:
     """Whether every row decodes from the same sentence after a move as before, as among the hypotheses of a beam."""
     sentence = state.sentence
     return rows == len(sentence) and torch.equal(sentence[source], sentence[target])

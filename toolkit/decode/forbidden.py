@@ -12,15 +12,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from toolkit.decode.constraint_state import ConstraintState
-from toolkit.decode.constraints import NONE, NegativeConstraints
+from toolkit.decode._constraint_state import ConstraintState
+from toolkit.decode.constraints import NONE, _NegativeConstraints
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import NOTHING
 
 Phrases = Sequence[Sequence[Sequence[int]]]  # lists of phrases of ids
 
 
-class Forbidden(Protocol):
+class _Forbidden(Protocol):
     """What some samples must not say next."""
 
     @property
@@ -30,16 +30,16 @@ class Forbidden(Protocol):
     def among(self, ids: Tensor) -> Tensor:
         """(samples, n) whether each sample must not say (samples, n) ids."""
 
-    def keep(self, samples: Tensor) -> Forbidden:
+    def keep(self, samples: Tensor) -> _Forbidden:
         """The same of the samples of these numbers, or of those that are true here, in this order."""
 
-    def advance(self, ids: Tensor) -> Forbidden:
+    def advance(self, ids: Tensor) -> _Forbidden:
         """What they must not say after they have said (samples,) ids."""
 
 
-def forbidden_of(
+def _forbidden_of(
     constraints: Phrases | LexicalConstraints | None, samples: int, device: torch.device
-) -> Forbidden | None:
+) -> _Forbidden | None:
     """What samples that have said nothing yet must not say; None if nothing is forbidden, now or later.
 
     Args:
@@ -54,13 +54,13 @@ def forbidden_of(
         return None
     number = torch.arange(samples, device=device) // (samples // len(constraints))
     if isinstance(constraints, LexicalConstraints):
-        return ForbiddenWords.start(constraints, number)
-    on_ids = NegativeConstraints.of(constraints, device)
-    return None if on_ids is None else ForbiddenPhrases.start(on_ids, number)
+        return _ForbiddenWords.start(constraints, number)
+    on_ids = _NegativeConstraints.of(constraints, device)
+    return None if on_ids is None else _ForbiddenPhrases.start(on_ids, number)
 
 
 @dataclass
-class ForbiddenPhrases:
+class _ForbiddenPhrases:
     """Phrases of ids, which hold on ids only.
 
     Attributes:
@@ -70,13 +70,13 @@ class ForbiddenPhrases:
         ids: (samples, phrases) the ids that it must not say now, NONE in place of others.
     """
 
-    constraints: NegativeConstraints
+    constraints: _NegativeConstraints
     lists: Tensor
     said: Tensor
     ids: Tensor
 
     @classmethod
-    def start(cls, constraints: NegativeConstraints, lists: Tensor) -> ForbiddenPhrases:
+    def start(cls, constraints: _NegativeConstraints, lists: Tensor) -> _ForbiddenPhrases:
         """Before the first token."""
         last_ids = lists.new_empty(len(lists), 0)
         return cls(constraints, lists, last_ids, constraints.forbidden(lists, last_ids))
@@ -87,24 +87,24 @@ class ForbiddenPhrases:
         return int((self.ids != NONE).sum(1).max())
 
     def among(self, ids: Tensor) -> Tensor:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         return (ids[:, :, None] == self.ids[:, None]).any(2)
 
-    def keep(self, samples: Tensor) -> ForbiddenPhrases:
-        """See `Forbidden`."""
-        return ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
+    def keep(self, samples: Tensor) -> _ForbiddenPhrases:
+        """See `_Forbidden`."""
+        return _ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
 
-    def advance(self, ids: Tensor) -> ForbiddenPhrases:
-        """See `Forbidden`."""
+    def advance(self, ids: Tensor) -> _ForbiddenPhrases:
+        """See `_Forbidden`."""
         window = max(self.constraints.prefix.shape[-1], 1)
         last_ids = torch.cat([self.said, ids[:, None]], 1)[:, -window:]
-        return ForbiddenPhrases(
+        return _ForbiddenPhrases(
             self.constraints, self.lists, last_ids, self.constraints.forbidden(self.lists, last_ids)
         )
 
 
 @dataclass
-class ForbiddenWords:
+class _ForbiddenWords:
     """Words and phrases of words, whatever pieces spell them.
 
     The piece that completes a forbidden word is what must not be said. So "▁for" is left out where "for" is forbidden,
@@ -119,7 +119,7 @@ class ForbiddenWords:
     completing: Tensor
 
     @classmethod
-    def start(cls, constraints: LexicalConstraints, sets: Tensor) -> ForbiddenWords:
+    def start(cls, constraints: LexicalConstraints, sets: Tensor) -> _ForbiddenWords:
         """Before the first token, with the number of each sample's set.
 
         Raises:
@@ -139,16 +139,16 @@ class ForbiddenWords:
         return self.state.constraints.forbidden.forms.shape[2]
 
     def among(self, ids: Tensor) -> Tensor:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         is_forbidden = self.completing[ids]
         sample, at = torch.nonzero(is_forbidden, as_tuple=True)
         is_forbidden[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
         return is_forbidden
 
-    def keep(self, samples: Tensor) -> ForbiddenWords:
-        """See `Forbidden`."""
-        return ForbiddenWords(self.state.keep(samples), self.completing)
+    def keep(self, samples: Tensor) -> _ForbiddenWords:
+        """See `_Forbidden`."""
+        return _ForbiddenWords(self.state.keep(samples), self.completing)
 
-    def advance(self, ids: Tensor) -> ForbiddenWords:
-        """See `Forbidden`."""
-        return ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)
+    def advance(self, ids: Tensor) -> _ForbiddenWords:
+        """See `_Forbidden`."""
+        return _ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)

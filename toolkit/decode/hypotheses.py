@@ -29,7 +29,7 @@ class Hypothesis:
 
 
 @dataclass
-class NBestList:
+class _NBestList:
     """The best finished hypotheses of one search, best first.
 
     Attributes:
@@ -55,7 +55,9 @@ class NBestList:
         return self.hypotheses[self.enough - 1].score if len(self.hypotheses) >= self.enough else -torch.inf
 
 
-def n_best_lists(constraints: LexicalConstraints | None, searches: int, beam: int, n_best: int) -> Sequence[NBestList]:
+def _n_best_lists(
+    constraints: LexicalConstraints | None, searches: int, beam: int, n_best: int
+) -> Sequence[_NBestList]:
     """An empty list for each search.
 
     A search without required phrases goes on until none of its `beam` best can be beaten, as in `transformers`. One
@@ -64,4 +66,4 @@ def n_best_lists(constraints: LexicalConstraints | None, searches: int, beam: in
     said what is required.
     """
     required = [False] * searches if constraints is None else constraints.tokens.bool().tolist()
-    return [NBestList(beam, n_best if constrained else beam, constrained) for constrained in required]
+    return [_NBestList(beam, n_best if constrained else beam, constrained) for constrained in required]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.automata import PieceAutomata
-from toolkit.decode.constraint_set import ConstraintSet, anchored_forms, phrase_forms
-from toolkit.decode.words import BOS, NOTHING, KnownWords, WordTable, word_hash
+from toolkit.decode._automata import PieceAutomata
+from toolkit.decode.constraint_set import ConstraintSet, _anchored_forms, _phrase_forms
+from toolkit.decode.words import BOS, NOTHING, KnownWords, WordTable, _word_hash
 from toolkit.models.padding import pad
 
 PhraseHashes = tuple[list[int], list[int]]  # the hashes of a phrase's words in its two forms, which are equally long
@@ -117,7 +117,7 @@ class LexicalConstraints:
         device = table.head.device
         distinct = [list(dict.fromkeys(constraints.positive)) for constraints in sets]
         spelled = [[_spelled_phrase(phrase, spell) for phrase in phrases] for phrases in distinct]
-        required = [[_phrase_hashes(phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
+        required = [[_phrase_hashes(_phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
         forbidden = [_forbidden_phrases(constraints) for constraints in sets]
         times = [
             [constraints.positive.count(p) for p in phrases]
@@ -178,14 +178,14 @@ def _spelled_phrase(phrase: str, spell: Callable[[str], list[int] | None]) -> li
 
 def _phrase_hashes(forms: tuple[list[str], list[str]], *before: int) -> PhraseHashes:
     """The hashes of the words of a phrase in both forms, after the hashes `before`."""
-    first, second = ([*before, *map(word_hash, form)] for form in forms)
+    first, second = ([*before, *map(_word_hash, form)] for form in forms)
     return first, second
 
 
 def _forbidden_phrases(constraints: ConstraintSet) -> list[PhraseHashes]:
     """The phrases that a text must not say, then those that it must not begin with."""
-    anywhere = [_phrase_hashes(phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
-    first = [_phrase_hashes(anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
+    anywhere = [_phrase_hashes(_phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
+    first = [_phrase_hashes(_anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
     return [*anywhere, *first]
 
 

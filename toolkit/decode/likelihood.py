@@ -30,7 +30,7 @@ def log_likelihood(
     lengths = list(zip(map(len, outputs), map(len, inputs), strict=True))
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     log_likelihoods = [0.0] * len(inputs)
-    for batch in batches(order, inputs, outputs, batch_tokens):
+    for batch in _batches(order, inputs, outputs, batch_tokens):
         with working(batch):
             scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
             for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
@@ -38,7 +38,7 @@ def log_likelihood(
     return log_likelihoods
 
 
-def batches(
+def _batches(
     order: Sequence[int], inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
 ) -> Iterator[list[int]]:
     """Cut an order of pairs into batches of one output length and at most `batch_tokens`."""

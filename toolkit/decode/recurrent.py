@@ -13,17 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from toolkit.decode.attention import Rows, attend_source
+from toolkit.decode._attention import Rows, attend_source
+from toolkit.decode._source import encode_in_runs, places
+from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     State,
-    moved,
-    padded_sources,
-    sentence_of_rows,
-    special_tokens,
-    stays_in_sentences,
+    _moved,
+    _padded_sources,
+    _sentence_of_rows,
+    _special_tokens,
+    _stays_in_sentences,
 )
-from toolkit.decode.source import encode_in_runs, places
-from toolkit.decode.top_k import log_probabilities
 from toolkit.models.padding import padding_mask
 from toolkit.models.shortlist import Shortlist
 from toolkit.models.ssru import SsruModel
@@ -59,7 +59,7 @@ class RecurrentEngine:
         self.model, self.config, self.device = model, model.config, model.device
         self.tokens: int = model.config.decoder_vocab_size or model.config.vocab_size
         self.decoder, self.shortlist = model.get_decoder(), shortlist
-        self.given, self.eos, self.pad = special_tokens(model)
+        self.given, self.eos, self.pad = _special_tokens(model)
         self.limit = self.config.max_position_embeddings
         self.refused: Tensor | None = None  # (sentences, vocabulary) what the shortlist leaves out, of the last `start`
 
@@ -67,7 +67,7 @@ class RecurrentEngine:
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _RecurrentState:
         """See `Engine.start`."""
         keys, values, mask = encode_in_runs(sources, self._encode_run)
-        sentence = sentence_of_rows(self, len(sources), rows_each)
+        sentence = _sentence_of_rows(self, len(sources), rows_each)
         place, width = places(sentence, len(sources))
         self.refused = self._refused_tokens(sources)
         number = torch.promote_types(self.model.dtype, torch.float32)
@@ -76,7 +76,7 @@ class RecurrentEngine:
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values for `encode_in_runs`."""
-        ids, is_token = padded_sources(self, sources)
+        ids, is_token = _padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         pairs = [layer.keys_and_values(encoded) for layer in self.decoder.recurrent_layers()]
         return [keys for keys, _ in pairs], [values for _, values in pairs], is_token
@@ -127,7 +127,7 @@ class RecurrentEngine:
         hidden = self.decoder.read(tokens, keys, values, padding_mask(is_token)).flatten(0, 1)
         refused = self._refused_tokens(sources)
         if refused is not None:
-            hidden = _beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
+            hidden = _beside(hidden, _sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [
             log_probabilities(logits).gather(1, tokens.flatten()[part, None])
             for part, logits in self._logits(hidden, refused)
@@ -136,9 +136,9 @@ class RecurrentEngine:
 
     def move(self, state: _RecurrentState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
-        state.memory = [moved(memory, source, target, rows) for memory in state.memory]
-        if not stays_in_sentences(state, source, target, rows):
-            state.sentence = moved(state.sentence, source, target, rows)
+        state.memory = [_moved(memory, source, target, rows) for memory in state.memory]
+        if not _stays_in_sentences(state, source, target, rows):
+            state.sentence = _moved(state.sentence, source, target, rows)
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 
 

@@ -6,7 +6,7 @@ score is the model's own log p(token), before all three, summed while sampling: 
 
 Samples of one sentence share their beginnings. So a row of the engine is a prefix that some samples have in common, and
 every sample points to a row. A step decodes each row once; then each sample draws its own token under its own
-constraints, and samples of one row that drew different tokens part: the row branches (`branch`). The samples are those
+constraints, and samples of one row that drew different tokens part: the row branches (`_branch`). The samples are those
 that one row for each sample would give.
 
 Each sample has a sample key, a hash of the run's seed, the row's id and the number of the sample. The random number
@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from toolkit.decode.constraints import NONE
-from toolkit.decode.draw import allowed, draw, uniform
-from toolkit.decode.engine import Engine, S, moves_to_front, token_limits
-from toolkit.decode.forbidden import Phrases, forbidden_of
+from toolkit.decode.draw import _allowed, draw, uniform
+from toolkit.decode.engine import Engine, S, _moves_to_front, _token_limits
+from toolkit.decode.forbidden import Phrases, _forbidden_of
 from toolkit.decode.lexical import LexicalConstraints
 
 COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
@@ -88,8 +88,8 @@ def sample(
             f"wanted as many samples for every sentence, as many for every list of constraints, and top_k >= 1; got "
             f"{len(sources)} sentences, {samples} sample keys, {lists} lists of constraints, top_k {top_k}"
         )
-    each, limits = samples // len(sources), token_limits(engine, len(sources), max_tokens)
-    state, forbidden = engine.start(sources, 1, max(limits)), forbidden_of(constraints, samples, device)
+    each, limits = samples // len(sources), _token_limits(engine, len(sources), max_tokens)
+    state, forbidden = engine.start(sources, 1, max(limits)), _forbidden_of(constraints, samples, device)
     # By number of the sample: the results, and what does not change.
     output_ids = torch.full((samples, max(limits)), NONE, device=device)
     logprob = torch.zeros(samples, device=device).double()
@@ -98,7 +98,7 @@ def sample(
     number = torch.arange(samples, device=device)
     row, last = number // each, torch.full((len(sources),), engine.given[-1], device=device)
     for step in range(max(limits)):
-        values, ids = allowed(engine, engine.step(state, last), row, forbidden, top_k)
+        values, ids = _allowed(engine, engine.step(state, last), row, forbidden, top_k)
         drawn_tokens, gained = draw(values, ids, top_k, uniform(key[number], step), min_p, top_p)
         output_ids[number, step] = drawn_tokens
         logprob[number] += gained
@@ -107,7 +107,7 @@ def sample(
             break
         number, row, drawn_tokens = number[alive], row[alive], drawn_tokens[alive]
         forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn_tokens)
-        row, last = branch(engine, state, row, drawn_tokens)
+        row, last = _branch(engine, state, row, drawn_tokens)
     return samples_of(output_ids, logprob, each, engine.eos)
 
 
@@ -135,7 +135,7 @@ def samples_of(output_ids: Tensor, logprob: Tensor, each: int, eos: int) -> list
     return samples
 
 
-def branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
+def _branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Give every distinct pair of a row and a token that was drawn from it a row of its own.
 
     A row's first child stays in its place. Further children take the places of rows that no sample points to, then new
@@ -171,7 +171,7 @@ def branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tu
         rows = rows_after
     if left * COMPACT >= rows > _whole(rows - left):
         used[place] = True
-        source, target, alive = moves_to_front(used)
+        source, target, alive = _moves_to_front(used)
         engine.move(state, source, target, _whole(alive))
         moved_to = torch.arange(rows, device=device)
         moved_to[source] = target

@@ -12,20 +12,20 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
-from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode._source import encode_in_runs, places
+from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
-    decoder_inputs,
-    moved,
-    padded_sources,
-    read_given,
-    sentence_of_rows,
-    special_tokens,
-    stays_in_sentences,
+    _decoder_inputs,
+    _moved,
+    _padded_sources,
+    _read_given,
+    _sentence_of_rows,
+    _special_tokens,
+    _stays_in_sentences,
 )
-from toolkit.decode.source import encode_in_runs, places
-from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
 FAMILIES = (  # decoders of `SharedEngine`
@@ -67,7 +67,7 @@ class SharedEngine:
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         bias = getattr(model, "final_logits_bias", None)
         self.bias = bias if bias is not None and bool(bias.any()) else None
-        self.given, self.eos, self.pad = special_tokens(model)
+        self.given, self.eos, self.pad = _special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
         self.scale = _output_scale(self.config)
         self.wide = torch.empty(0)  # where the logits of a slice become float32 on a CPU: new memory costs more
@@ -79,7 +79,7 @@ class SharedEngine:
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values, see `encode`, of sentences that are padded together, and which steps are tokens."""
-        ids, is_token = padded_sources(self, sources)
+        ids, is_token = _padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.given[0], device=self.device)
@@ -99,10 +99,10 @@ class SharedEngine:
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _SharedState:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
-        sentence = sentence_of_rows(self, len(sources), rows_each)
+        sentence = _sentence_of_rows(self, len(sources), rows_each)
         place, width = places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return read_given(self, _SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
+        return _read_given(self, _SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
 
     def step(self, state: _SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
@@ -138,10 +138,10 @@ class SharedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`."""
-        (ids, is_token), output_ids = padded_sources(self, sources), torch.tensor(outputs, device=self.device)
+        (ids, is_token), output_ids = _padded_sources(self, sources), torch.tensor(outputs, device=self.device)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         hidden = self.decoder(
-            input_ids=decoder_inputs(self, output_ids),
+            input_ids=_decoder_inputs(self, output_ids),
             encoder_hidden_states=encoded,
             encoder_attention_mask=is_token.long(),
             use_cache=False,
@@ -157,8 +157,8 @@ class SharedEngine:
         for layer in state.cache.self_attention_cache.layers:
             assert isinstance(layer, StepsLayer)
             layer.move(source, target, rows)
-        if not stays_in_sentences(state, source, target, rows):
-            state.sentence = moved(state.sentence, source, target, rows)
+        if not _stays_in_sentences(state, source, target, rows):
+            state.sentence = _moved(state.sentence, source, target, rows)
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 
     @contextlib.contextmanager

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from toolkit.bitext.words import constraint_words, continues_word
-from toolkit.decode.constraint_set import capitalized
+from toolkit.decode.constraint_set import _capitalized
 from toolkit.models.padding import pad
 
 BASE = 0x5851F42D4C957F2D  # ours: of the polynomial hash, odd; Knuth's multiplier of MMIX
@@ -26,15 +26,15 @@ BOS = -1  # stands for the beginning of the text among the words; no word of a t
 NOTHING = 0  # the hash of no word
 
 
-def word_hash(word: str) -> int:
+def _word_hash(word: str) -> int:
     """A 64-bit polynomial hash, signed as torch's integers are: h(word + c) = h(word) * BASE + c + 1."""
     value = 0
     for character in word:
         value = value * BASE + ord(character) + 1
-    return signed(value)
+    return _signed(value)
 
 
-def signed(value: int) -> int:
+def _signed(value: int) -> int:
     """The low 64 bits of a number as torch's signed integers hold them."""
     return (value + (1 << (BITS - 1))) % (1 << BITS) - (1 << (BITS - 1))
 
@@ -75,15 +75,15 @@ class WordTable:
         """
         parts = [_parts(surface) for surface in surfaces]
         parts[eos] = ("", True, [], "")
-        inner = pad([[word_hash(word) for word in words] for _, _, words, _ in parts], NOTHING)
+        inner = pad([[_word_hash(word) for word in words] for _, _, words, _ in parts], NOTHING)
         head, closes = [head for head, _, _, _ in parts], torch.tensor([closes for _, closes, _, _ in parts])
         return cls(
-            torch.tensor([signed(pow(BASE, len(h), 1 << BITS)) for h in head], device=device),
-            torch.tensor([word_hash(h) for h in head], device=device),
+            torch.tensor([_signed(pow(BASE, len(h), 1 << BITS)) for h in head], device=device),
+            torch.tensor([_word_hash(h) for h in head], device=device),
             closes.to(device),
             inner.to(device),
             torch.tensor([len(words) for _, _, words, _ in parts], device=device),
-            torch.tensor([word_hash(tail) for _, _, _, tail in parts], device=device),
+            torch.tensor([_word_hash(tail) for _, _, _, tail in parts], device=device),
             (closes & torch.tensor([not h for h in head])).to(device),
         )
 
@@ -129,10 +129,10 @@ class KnownWords:
     @classmethod
     def of(cls, words: Iterable[str], device: torch.device | str = "cpu") -> KnownWords:
         """Each word as it is given, with a capital and in capitals; no search has words of its own."""
-        forms = {form for word in words for form in (word, capitalized(word), word.upper())}
+        forms = {form for word in words for form in (word, _capitalized(word), word.upper())}
         none = torch.zeros(0, 0, dtype=torch.long, device=device)
         whole, beginnings = (
-            torch.tensor(sorted(map(word_hash, strings)), dtype=torch.long, device=device)
+            torch.tensor(sorted(map(_word_hash, strings)), dtype=torch.long, device=device)
             for strings in (forms, _beginnings(forms))
         )
         return cls(whole, beginnings, none, none)
@@ -141,7 +141,7 @@ class KnownWords:
         """The same words, and for each search the words of its text as they stand there."""
         search_words, device = [list(constraint_words(text)) for text in texts], self.words.device
         words, beginnings = (
-            pad([sorted(map(word_hash, strings)) for strings in searches], NOTHING).to(device)
+            pad([sorted(map(_word_hash, strings)) for strings in searches], NOTHING).to(device)
             for searches in (search_words, [_beginnings(words) for words in search_words])
         )
         return KnownWords(self.words, self.beginnings, words, beginnings)

@@ -21,8 +21,8 @@ from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor, nn
 
 from toolkit.encoder.settings import Architecture
-from toolkit.encoder.tokens import Tokens, tokenize, trigrams, word_keys
-from toolkit.encoder.vocabulary import Vocabulary, character_trigrams, read_entries, words, write_entries
+from toolkit.encoder.tokens import Tokens, _trigrams, _word_keys, tokenize
+from toolkit.encoder.vocabulary import Vocabulary, _read_entries, _write_entries, character_trigrams, words
 
 WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
 WIDTH = 0.1  # ours: a table is initialised uniformly in [-0.1, 0.1], about the range of PARAGRAM's vectors
@@ -96,10 +96,10 @@ class ParaphrasticEncoder(InputModule):
         """The features of `preprocess` as numpy arrays: an unknown word has row 0, an unknown trigram is left out."""
         arrays: dict[str, np.ndarray] = {}
         if "word" in self.vocabularies:
-            rows = self.vocabularies["word"].find(word_keys(tokens))
+            rows = self.vocabularies["word"].find(_word_keys(tokens))
             arrays |= {"word_ids": np.maximum(rows, 0), "word_offsets": tokens.offsets}
         if "trigram" in self.vocabularies:
-            keys, offsets = trigrams(tokens)
+            keys, offsets = _trigrams(tokens)
             rows = self.vocabularies["trigram"].find(keys)
             known_counts = np.append(0, np.cumsum(rows >= 0))
             arrays |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known_counts[offsets]}
@@ -168,7 +168,7 @@ class ParaphrasticEncoder(InputModule):
         self.save_config(output_path)
         for kind, file in (("word", WORDS), ("trigram", TRIGRAMS)):
             if kind in self.vocabularies:
-                write_entries(Path(output_path, file), self.vocabularies[kind])
+                _write_entries(Path(output_path, file), self.vocabularies[kind])
         weights = {name: weight.detach().cpu().contiguous() for name, weight in self.state_dict().items()}
         save_file(weights, Path(output_path, WEIGHTS))
 
@@ -202,9 +202,9 @@ class ParaphrasticEncoder(InputModule):
         kinds = {kind_of(part) for part in architecture.parts}
         vocabularies = {}
         if "word" in kinds:
-            vocabularies["word"] = words(read_entries(file(WORDS)))
+            vocabularies["word"] = words(_read_entries(file(WORDS)))
         if "trigram" in kinds:
-            vocabularies["trigram"] = character_trigrams(read_entries(file(TRIGRAMS)))
+            vocabularies["trigram"] = character_trigrams(_read_entries(file(TRIGRAMS)))
         encoder = cls(architecture, vocabularies)
         encoder.load_state_dict({name: weight.float() for name, weight in load_file(file(WEIGHTS)).items()})
         return encoder
@@ -216,17 +216,17 @@ def kind_of(part: str) -> str:
 
 
 def _part_averages(part: str, features: Features, table: Tensor) -> Tensor:
-    """`averages` of the features of a part."""
+    """`_averages` of the features of a part."""
     texts, rows = (features.get(f"{part}_{name}") for name in ("texts", "rows"))
-    return averages(table, features[f"{part}_ids"], features[f"{part}_offsets"], texts, rows)
+    return _averages(table, features[f"{part}_ids"], features[f"{part}_offsets"], texts, rows)
 
 
-def averages(
+def _averages(
     table: Tensor, ids: Tensor, offsets: Tensor, texts: Tensor | None = None, rows: Tensor | None = None
 ) -> Tensor:
     """The mean row of each text, (texts, dimensions); zeros where a text has none.
 
-    >>> averages(torch.eye(2), torch.tensor([0, 1, 1]), torch.tensor([0, 2, 2, 3])).tolist()
+    >>> _averages(torch.eye(2), torch.tensor([0, 1, 1]), torch.tensor([0, 2, 2, 3])).tolist()
     [[0.5, 0.5], [0.0, 0.0], [0.0, 1.0]]
 
     Args:
@@ -242,16 +242,16 @@ def averages(
 
 
 class _Averages(torch.autograd.Function):
-    """`averages` with a gradient by the same kernel: the gradient of a row is a sum over the texts that contain it.
+    """`_averages` with a gradient by the same kernel: the gradient of a row is a sum over the texts that contain it.
 
     The gradient of torch adds up token by token, which takes four times as long on a CPU.
     """
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor, offsets: Tensor, texts: Tensor, rows: Tensor) -> Tensor:
-        """The mean row of each text; see `averages`."""
+        """The mean row of each text; see `_averages`."""
         ctx.save_for_backward(offsets, texts, rows)
-        return averages(table, ids, offsets)
+        return _averages(table, ids, offsets)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

@@ -41,7 +41,7 @@ class Tokens(NamedTuple):
 
 
 @cache
-def classes(chinese: str) -> np.ndarray:
+def _classes(chinese: str) -> np.ndarray:
     """The class of every code point, (code points,) uint8; it takes 20 ms, once.
 
     Args:
@@ -71,9 +71,9 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     """Split texts into words.
 
     >>> tokens = tokenize(["Don't stop!", "", "你好 2"])
-    >>> spell(tokens), tokens.offsets.tolist()
+    >>> _spell(tokens), tokens.offsets.tolist()
     (['don', "'t", 'stop', '!', '你', '好', '2'], [0, 4, 4, 7])
-    >>> spell(tokenize(["你好 2"], "words"))
+    >>> _spell(tokenize(["你好 2"], "words"))
     ['你好', '2']
 
     Args:
@@ -87,7 +87,7 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     if not len(texts):
         return Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
     codes = _code_points(texts if chinese == CHARACTERS else [spaced(text) for text in texts])
-    kind = classes(chinese)[codes]
+    kind = _classes(chinese)[codes]
     before = np.empty_like(kind)
     before[:1], before[1:] = SPACE, kind[:-1]
     apostrophe = ((codes == ord(APOSTROPHES[0])) | (codes == ord(APOSTROPHES[1]))) & (before == LETTER)
@@ -103,7 +103,7 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     return Tokens(codes, starts, offsets.astype(np.int64))
 
 
-def spell(tokens: Tokens) -> list[str]:
+def _spell(tokens: Tokens) -> list[str]:
     """The words as strings."""
     text = tokens.codes.tobytes().decode("utf-32-le", "surrogatepass")
     return [text[a:b] for a, b in zip(tokens.starts[:-1], tokens.starts[1:], strict=True)]
@@ -115,7 +115,7 @@ def _powers() -> np.ndarray:
     return np.multiply.accumulate(np.full(LONGEST_WORD, FACTOR, np.uint64))
 
 
-def word_keys(tokens: Tokens) -> np.ndarray:
+def _word_keys(tokens: Tokens) -> np.ndarray:
     """A 64-bit key of every word: the sum of its letters times powers of a constant, (words,) uint64."""
     if len(tokens.starts) == 1:
         return np.zeros(0, np.uint64)
@@ -124,14 +124,15 @@ def word_keys(tokens: Tokens) -> np.ndarray:
     return np.add.reduceat(terms, tokens.starts[:-1])
 
 
-def trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+def _trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     """The character trigrams of every text, with single spaces between, before and after its words.
 
     Args:
         tokens: The words of a batch of texts.
 
     Returns:
-        The keys, (trigrams,) uint64, which `spell_trigram` decodes; and (texts + 1,) where each text begins among them.
+        The keys, (trigrams,) uint64, which `_spell_trigram` decodes; and (texts + 1,) where each text begins
+            among them.
 
     Source: Huang et al. 2013 and Wieting et al. 2016a, as used in ParaNMT-50M (section 4).
     """
@@ -147,10 +148,10 @@ def trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     return keys[complete], np.append(0, np.cumsum(np.maximum(lengths - 2, 0)))
 
 
-def spell_trigram(key: int) -> str:
+def _spell_trigram(key: int) -> str:
     """The three letters of a key.
 
-    >>> spell_trigram(int(trigrams(tokenize(["oh"]))[0][0]))
+    >>> _spell_trigram(int(_trigrams(tokenize(["oh"]))[0][0]))
     ' oh'
     """
     mask = (1 << LETTER_BITS) - 1

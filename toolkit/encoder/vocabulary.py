@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.encoder.settings import CHARACTERS
-from toolkit.encoder.tokens import LETTER_BITS, Tokens, spell_trigram, tokenize, trigrams, word_keys
+from toolkit.encoder.tokens import LETTER_BITS, Tokens, _spell_trigram, _trigrams, _word_keys, tokenize
 from toolkit.system.whole_files import write_whole
 
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
@@ -82,7 +82,7 @@ class Vocabulary:
 def words(entries: Sequence[str]) -> Vocabulary:
     """A vocabulary of words. The first entry stands for all unknown words, whatever its spelling.
 
-    >>> words([UNKNOWN, "tom", "'s"]).find(word_keys(tokenize(["Tom's dog"]))).tolist()
+    >>> words([UNKNOWN, "tom", "'s"]).find(_word_keys(tokenize(["Tom's dog"]))).tolist()
     [1, 2, -1]
     """
     return Vocabulary(entries, _keys_of_words)
@@ -92,15 +92,15 @@ def _keys_of_words(entries: Sequence[str]) -> np.ndarray:
     """The keys of words, (entries,) uint64; an entry is one word, whatever characters it has."""
     lengths = np.array([len(entry) for entry in entries], np.int64)
     codes = np.frombuffer("".join(entries).encode("utf-32-le", "surrogatepass"), np.uint32)
-    return word_keys(Tokens(codes, np.append(0, np.cumsum(lengths)), np.array([0, len(entries)])))
+    return _word_keys(Tokens(codes, np.append(0, np.cumsum(lengths)), np.array([0, len(entries)])))
 
 
 def character_trigrams(entries: Sequence[str]) -> Vocabulary:
     """A vocabulary of character trigrams."""
-    return Vocabulary(entries, keys_of_trigrams)
+    return Vocabulary(entries, _keys_of_trigrams)
 
 
-def keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
+def _keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
     """The keys of trigrams, (entries,) uint64."""
     return np.array([sum(ord(c) << (LETTER_BITS * n) for n, c in enumerate(entry)) for entry in entries], np.uint64)
 
@@ -121,7 +121,7 @@ def count_words(texts: Iterable[str], min_count: int, maximum: int, chinese: str
     spelling: dict[int, str] = {}
     for batch in batches(texts):
         tokens = tokenize(batch, chinese)
-        keys, first, counts = np.unique(word_keys(tokens), return_index=True, return_counts=True)
+        keys, first, counts = np.unique(_word_keys(tokens), return_index=True, return_counts=True)
         new_indices = [n for n, key in enumerate(keys.tolist()) if key not in count]
         spelling.update(zip(keys[new_indices].tolist(), _words_at(tokens, first[new_indices]), strict=True))
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
@@ -139,19 +139,19 @@ def count_trigrams(texts: Iterable[str], min_count: int, maximum: int, chinese: 
     """The most frequent character trigrams of texts; as `count_words`."""
     count: dict[int, int] = {}
     for batch in batches(texts):
-        keys, counts = np.unique(trigrams(tokenize(batch, chinese))[0], return_counts=True)
+        keys, counts = np.unique(_trigrams(tokenize(batch, chinese))[0], return_counts=True)
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
-    return _most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, maximum)
+    return _most_frequent({_spell_trigram(key): total for key, total in count.items()}, min_count, maximum)
 
 
 def _most_frequent(count: dict[str, int], min_count: int, maximum: int) -> list[str]:
     """The entries with the largest counts; a lone surrogate cannot be written to a file and is left out."""
-    frequent = [entry for entry, total in count.items() if total >= min_count and writable(entry)]
+    frequent = [entry for entry, total in count.items() if total >= min_count and _writable(entry)]
     return sorted(frequent, key=lambda entry: (-count[entry], entry))[:maximum]
 
 
-def writable(text: str) -> bool:
+def _writable(text: str) -> bool:
     """Whether a text has no surrogate, so that it can be written as UTF-8."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
@@ -168,12 +168,12 @@ def batches(texts: Iterable[str]) -> Iterable[list[str]]:
         yield batch
 
 
-def write_entries(path: Path, vocabulary: Vocabulary) -> None:
+def _write_entries(path: Path, vocabulary: Vocabulary) -> None:
     """Write the entries to a file, one per line; no word or trigram has a line break."""
     write_whole(path, "".join(f"{entry}\n" for entry in vocabulary.entries))
 
 
-def read_entries(path: Path) -> list[str]:
-    """Read the entries from a file of `write_entries`."""
+def _read_entries(path: Path) -> list[str]:
+    """Read the entries from a file of `_write_entries`."""
     text = path.read_text(encoding="utf-8")
     return text.removesuffix("\n").split("\n") if text else []

@@ -9,7 +9,7 @@ import torch
 
 from toolkit.bitext.text_file import lines
 from toolkit.encoder.modules import ParaphrasticEncoder
-from toolkit.encoder.vocabulary import UNKNOWN, writable
+from toolkit.encoder.vocabulary import UNKNOWN, _writable
 
 UNKNOWN_NAMES = ("UUUNKKK", "<unk>", "<UNK>", "unk")  # PARAGRAM's, then others'
 
@@ -54,7 +54,7 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
                 f"wanted a word and {dimensions} finite numbers, got {len(fields)} fields in line {number} of {path}: "
                 "give --dimensions of the file"
             )
-        if word and writable(word) and not any(letter.isspace() for letter in word):
+        if word and _writable(word) and not any(letter.isspace() for letter in word):
             vectors.setdefault(word, vector)
     if not vectors:
         raise ValueError(f"wanted word vectors, got none in {path}")

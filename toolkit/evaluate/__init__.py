@@ -1,0 +1,20 @@
+"""Measures, each with a signature: of corpora, encoders, paraphrasers and translations."""
+
+__all__ = [
+    "corpus",
+    "embeddings",
+    "ibleu",
+    "judged",
+    "judgment_fit",
+    "lengths",
+    "paraphraser",
+    "parsers",
+    "profile",
+    "report",
+    "simlex",
+    "sts",
+    "tables",
+    "transfer",
+    "translation",
+    "trees",
+]

@@ -16,7 +16,7 @@ from sacrebleu.metrics import BLEU
 
 from toolkit.bitext.words import spaced
 from toolkit.data.rows import Row
-from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
+from toolkit.evaluate.trees import Parses, _tree_edit_distance, tree_edit_distance_signature
 from toolkit.score.overlap import (
     RECENT,
     PieceSplitter,
@@ -76,10 +76,10 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
     return comparison.measures()["one_minus_bleu"]
 
 
-def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
+def _length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
     """Words of all paraphrases over words of all references; this average is ours, because the paper names none.
 
-    >>> length_ratio(["We go home."], ["We will go home now."])
+    >>> _length_ratio(["We go home."], ["We will go home now."])
     1.6666666666666667
 
     Raises:
@@ -147,7 +147,7 @@ class Comparison:
         """Add the tree edit distance of a pair, if both texts have a tree."""
         reference_tree, paraphrase_tree = parses.tree(reference), parses.tree(paraphrase)
         if reference_tree is not None and paraphrase_tree is not None:
-            self.edits += tree_edit_distance(reference_tree, paraphrase_tree)
+            self.edits += _tree_edit_distance(reference_tree, paraphrase_tree)
             self.tree_pairs += 1
 
     def count(self) -> None:
@@ -163,7 +163,7 @@ class Comparison:
     def measures(self) -> dict[str, float]:
         """The measures of all pairs so far, by the names of their functions.
 
-        If trees were given, also `tree_pairs`, the number of pairs with two trees, and `tree_edit_distance`, if there
+        If trees were given, also `tree_pairs`, the number of pairs with two trees, and `_tree_edit_distance`, if there
         are any.
 
         Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.evaluate import sts, transfer
-from toolkit.evaluate.sts import Pairs
+from toolkit.evaluate.sts import _Pairs
 from toolkit.evaluate.tables import table
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ PAPER_2016 = {
 
 
 @dataclass(frozen=True)
-class Figure:
+class _Figure:
     """A number, and a signature with all settings that it depends on."""
 
     value: float
     signature: str
 
 
-Figures = dict[str, Figure]
+Figures = dict[str, _Figure]
 
 
 @dataclass(frozen=True)
@@ -210,12 +210,12 @@ def _files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str
 def _pearson_and_spearman(name: str, values: tuple[float, float], settings: str) -> Figures:
     """Two figures: Pearson's correlation under `name`, and Spearman's under `name` with " Spearman"."""
     pearson, spearman = (
-        Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), values, strict=True)
+        _Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), values, strict=True)
     )
     return {name: pearson, f"{name} Spearman": spearman}
 
 
-def _correlation_settings(key: str, sets: Sequence[Pairs]) -> str:
+def _correlation_settings(key: str, sets: Sequence[_Pairs]) -> str:
     """The signature of a correlation over sets, without the kind of correlation."""
     pairs, left_out = (
         sum(len(pairs_of_set.scores) for pairs_of_set in sets),
@@ -229,10 +229,10 @@ def _sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[s
     figures: Figures = {}
     for year in sts.SETS:
         folder, name = data / "sts" / str(year), f"STS {year}"
-        if not _files_exist(name, data, sts.set_files(folder, year), missing):
+        if not _files_exist(name, data, sts._set_files(folder, year), missing):
             continue
-        sets = [sts.leave_out(pairs, without) for pairs in sts.read_year(folder)]
-        correlations, names = sts.year_correlations(encoder, sets), ",".join(pairs.name for pairs in sets)
+        sets = [sts._leave_out(pairs, without) for pairs in sts.read_year(folder)]
+        correlations, names = sts._year_correlations(encoder, sets), ",".join(pairs.name for pairs in sets)
         names += "|without SMT, which is not public" if year == 2013 and "SMT" not in names else ""
         figures |= _pearson_and_spearman(
             name, correlations["mean"], _correlation_settings(f"sts{year}|mean over sets:{names}", sets)
@@ -257,7 +257,7 @@ def _similarity_figures(
     files = [
         ("benchmark", "STS Benchmark test", benchmark / "sts-test.csv", sts.read_benchmark),
         ("benchmark", "STS Benchmark dev", benchmark / "sts-dev.csv", sts.read_benchmark),
-        ("sick", "SICK cosine", sick, sts.read_sick),
+        ("sick", "SICK cosine", sick, sts._read_sick),
         ("chinese", "Chinese STS-B test", data / CHINESE / "sts-b-test.txt", sts.read_chinese),
         ("chinese", "Chinese STS-B dev", data / CHINESE / "sts-b-dev.txt", sts.read_chinese),
         *(("chinese", name, data / path, sts.read_chinese_identification) for name, path in IDENTIFICATION.items()),
@@ -265,7 +265,7 @@ def _similarity_figures(
     figures: Figures = {}
     for task, name, path, reader in files:
         if task in tasks and _files_exist(name, data, [path], missing):
-            pairs = sts.leave_out(reader(path), without)
+            pairs = sts._leave_out(reader(path), without)
             figures |= _pearson_and_spearman(
                 name, sts.correlations(encoder, pairs), _correlation_settings(pairs.name, [pairs])
             )
@@ -278,12 +278,12 @@ def _transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[st
     folder = data / MRPC
     if _files_exist("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
         for name, kind, value in zip(
-            ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer.mrpc(encoder, folder), strict=True
+            ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer._mrpc(encoder, folder), strict=True
         ):
             figures[name] = _protocol(f"MRPC|{kind}", f"abs(u-v),u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
     folder = data / SICK
     if _files_exist("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
-        relatedness, entailment = transfer.sick(encoder, folder)
+        relatedness, entailment = transfer._sick(encoder, folder)
         figures["SICK-R"] = _protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", relatedness)
         figures["SICK-E"] = _protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", entailment)
     return figures
@@ -294,19 +294,19 @@ def _classification_figures(encoder: SentenceTransformer, data: Path, missing: l
     by_folds, folded, figures = transfer.CHOSEN_BY_FOLDS, f"mean of {transfer.FOLDS} folds", Figures()
     for name, file in transfer.FOLDED.items():
         if paths := _classification_paths(name, data, [file], missing):
-            value = transfer.accuracy_over_folds(encoder, *paths)
+            value = transfer._accuracy_over_folds(encoder, *paths)
             figures[name] = _protocol(f"{name}|accuracy", f"{folded}|{by_folds}", value)
     if paths := _classification_paths("SST", data, transfer.SST, missing):
-        value = transfer.accuracy_with_dev(encoder, *paths)
+        value = transfer._accuracy_with_dev(encoder, *paths)
         figures["SST"] = _protocol("SST|accuracy", "test|penalty by dev", value)
     elif paths := _classification_paths("SST (dev)", data, transfer.SST[:2], missing):
-        value = transfer.accuracy_on_test(encoder, *paths)
+        value = transfer._accuracy_on_test(encoder, *paths)
         figures["SST (dev)"] = _protocol("SST|accuracy", f"dev|{by_folds}", value)
     if paths := _classification_paths("TREC", data, transfer.TREC, missing):
-        value = transfer.accuracy_on_test(encoder, *paths)
+        value = transfer._accuracy_on_test(encoder, *paths)
         figures["TREC"] = _protocol("TREC|accuracy", f"test|{by_folds}", value)
     elif paths := _classification_paths("TREC (10 folds)", data, transfer.TREC[:1], missing):
-        value = transfer.accuracy_over_folds(encoder, *paths)
+        value = transfer._accuracy_over_folds(encoder, *paths)
         figures["TREC (10 folds)"] = _protocol("TREC|accuracy", f"{folded} of train|{by_folds}", value)
     return figures
 
@@ -318,9 +318,9 @@ def _classification_paths(name: str, data: Path, files: Sequence[str], missing: 
     return paths if _files_exist(name, data, paths, missing) else []
 
 
-def _protocol(measure: str, settings: str, value: float) -> Figure:
+def _protocol(measure: str, settings: str, value: float) -> _Figure:
     """A figure of a transfer task."""
-    return Figure(value, f"{measure} x100|{settings}|{transfer.PROTOCOL}|{VERSION}")
+    return _Figure(value, f"{measure} x100|{settings}|{transfer.PROTOCOL}|{VERSION}")
 
 
 def as_json(encoders: Mapping[str, tuple[Figures, list[str]]]) -> dict:
@@ -374,17 +374,19 @@ def _encoders_table(layout: _Table, encoders: Mapping[str, Figures]) -> str:
     """One table as Markdown; a missing figure is a dash."""
     lines = []
     for name, figures in encoders.items():
-        lines.append([name, *(cell(figures[column].value if column in figures else None) for column in layout.columns)])
+        lines.append(
+            [name, *(_cell(figures[column].value if column in figures else None) for column in layout.columns)]
+        )
     for name, values in layout.paper.items():
         padding = [None] * (len(layout.columns) - len(values))
-        lines.append([f"{layout.place}: {name}", *map(cell, [*values, *padding])])
+        lines.append([f"{layout.place}: {name}", *map(_cell, [*values, *padding])])
     return f"## {layout.title}\n\n{table(['', *layout.columns.values()], lines)}"
 
 
-def cell(value: float | None) -> str:
+def _cell(value: float | None) -> str:
     """A figure with one decimal, as the papers print it.
 
-    >>> cell(66.25), cell(None)
+    >>> _cell(66.25), _cell(None)
     ('66.2', '-')
     """
     return "-" if value is None else f"{value:.1f}"

@@ -45,11 +45,11 @@ def corpus_ibleu(
     return alpha * reference_bleu - (1 - alpha) * input_bleu, reference_bleu, input_bleu
 
 
-def sentence_ibleu(output: str, references: Sequence[str], text: str, alpha: float, metric: BLEU) -> float:
+def _sentence_ibleu(output: str, references: Sequence[str], text: str, alpha: float, metric: BLEU) -> float:
     """The iBLEU of one output.
 
     >>> metric = BLEU(effective_order=True)
-    >>> round(sentence_ibleu("He is ill today.", ["He is ill today."], "Today he is sick.", 0.8, metric), 1)
+    >>> round(_sentence_ibleu("He is ill today.", ["He is ill today."], "Today he is sick.", 0.8, metric), 1)
     77.5
 
     Args:

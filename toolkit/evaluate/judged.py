@@ -67,7 +67,7 @@ class Judgment:
 
 
 @dataclass
-class JudgedText:
+class _JudgedText:
     """An output of one or several systems for a reference, with its human judgments.
 
     Attributes:
@@ -95,16 +95,16 @@ class JudgedText:
         return min(self.grammaticality) == GRAMMATICAL
 
 
-def system_name(number: str) -> str:
+def _system_name(number: str) -> str:
     """The name of the system that has a number in the file.
 
-    >>> system_name("17"), system_name("35")
+    >>> _system_name("17"), _system_name("35")
     ('ParaBank 17', 'ParaNMT')
     """
     return NAMES.get(number, f"ParaBank {number}")
 
 
-def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
+def read_judged(folder: Path) -> tuple[dict[str, str], list[_JudgedText]]:
     """Read the references by id, and every judged text; equal texts of one reference are merged.
 
     Args:
@@ -131,7 +131,7 @@ def released_judgments(folder: Path) -> list[Judgment]:
                 annotator=record["worker_id_anon"],
                 id=record["ref_id"],
                 text=record["candidate"].strip(),
-                systems=tuple(map(system_name, record["sys_id"].split())),
+                systems=tuple(map(_system_name, record["sys_id"].split())),
                 score=float(record["human_score"]) if record["human_score"] else None,
                 grammaticality=int(record["gm"]),
                 length=int(record["ref_len"]),
@@ -173,12 +173,12 @@ def _records(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def judged_texts(judgments: Iterable[Judgment]) -> list[JudgedText]:
+def judged_texts(judgments: Iterable[Judgment]) -> list[_JudgedText]:
     """The distinct texts of each reference, each with all its judgments."""
-    texts: dict[tuple[str, str], JudgedText] = {}
+    texts: dict[tuple[str, str], _JudgedText] = {}
     for judgment in judgments:
         judged_text = texts.setdefault(
-            (judgment.id, judgment.text), JudgedText(judgment.id, judgment.text, length=judgment.length)
+            (judgment.id, judgment.text), _JudgedText(judgment.id, judgment.text, length=judgment.length)
         )
         judged_text.systems.update(judgment.systems)
         judged_text.grammaticality.append(judgment.grammaticality)
@@ -219,11 +219,11 @@ def attentive(judgments: Sequence[Judgment]) -> tuple[list[Judgment], dict[str, 
     return [judgment for judgment in judgments if judgment.annotator not in left_out], left_out
 
 
-def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
+def by_system(texts: Iterable[_JudgedText]) -> dict[str, dict[str, float]]:
     """The human judgments of each system, averaged over its texts.
 
-    >>> good = JudgedText("a", "Go!", {"ParaNMT"}, scores=[80, 90], grammaticality=[2, 2])
-    >>> bad = JudgedText("b", "Him go.", {"ParaNMT"}, scores=[], grammaticality=[2, 1])
+    >>> good = _JudgedText("a", "Go!", {"ParaNMT"}, scores=[80, 90], grammaticality=[2, 2])
+    >>> bad = _JudgedText("b", "Him go.", {"ParaNMT"}, scores=[], grammaticality=[2, 1])
     >>> by_system([good, bad])
     {'ParaNMT': {'texts': 2, 'grammatical': 50.0, 'grammaticality': 1.75, 'score': 85.0}}
 
@@ -234,7 +234,7 @@ def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
 
     Source: ParaBank, sections 5.3 (`score`) and 5.5 (`grammatical`); `grammaticality` is ours.
     """
-    texts_by_system: dict[str, list[JudgedText]] = {}
+    texts_by_system: dict[str, list[_JudgedText]] = {}
     for text in texts:
         for name in text.systems:
             texts_by_system.setdefault(name, []).append(text)
@@ -247,7 +247,7 @@ def _table_position(name: str) -> tuple[bool, int, str]:
     return number.isdigit(), int(number) if number.isdigit() else 0, name
 
 
-def figures(texts: list[JudgedText]) -> dict[str, float]:
+def figures(texts: list[_JudgedText]) -> dict[str, float]:
     """The figures of one system, see `by_system`; without `score` if no text has one."""
     scores = [fmean(text.scores) for text in texts if text.scores]
     return {
@@ -258,7 +258,7 @@ def figures(texts: list[JudgedText]) -> dict[str, float]:
     }
 
 
-def split_half(texts: Iterable[JudgedText], judgments: Callable[[JudgedText], Sequence[float]], seed: int) -> float:
+def split_half(texts: Iterable[_JudgedText], judgments: Callable[[_JudgedText], Sequence[float]], seed: int) -> float:
     """Spearman's correlation between the means of two random halves of each text's annotators.
 
     This agreement between annotators is the upper limit for predictions from the text alone.

@@ -20,7 +20,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
+from toolkit.evaluate.judged import GRAMMATICAL, _JudgedText, read_judged
 from toolkit.score.judgment import Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
@@ -36,7 +36,7 @@ SIMILARITY, GRAMMATICALITY = "similarity", "grammaticality"
 TARGETS = (SIMILARITY, GRAMMATICALITY)
 
 
-class JudgedPairs(NamedTuple):
+class _JudgedPairs(NamedTuple):
     """References and candidates with their human scores.
 
     Attributes:
@@ -56,7 +56,7 @@ class JudgedPairs(NamedTuple):
     values: np.ndarray
 
 
-def read_judgments(folder: Path, target: str = SIMILARITY) -> JudgedPairs:
+def read_judgments(folder: Path, target: str = SIMILARITY) -> _JudgedPairs:
     """The judged pairs that can be scored, without copies of the reference.
 
     Args:
@@ -73,7 +73,7 @@ def read_judgments(folder: Path, target: str = SIMILARITY) -> JudgedPairs:
         raise ValueError(f"wanted judged pairs in {folder}, got none that can be scored")
     reference_texts, candidate_texts = [reference for reference, _ in pairs], [t.text for _, t in pairs]
     scores, groups = np.array([_mean_score(t, target) for _, t in pairs]), np.array([int(t.id) for _, t in pairs])
-    return JudgedPairs(
+    return _JudgedPairs(
         reference_texts,
         candidate_texts,
         [t.systems for _, t in pairs],
@@ -83,7 +83,7 @@ def read_judgments(folder: Path, target: str = SIMILARITY) -> JudgedPairs:
     )
 
 
-def _mean_score(text: JudgedText, target: str) -> float | None:
+def _mean_score(text: _JudgedText, target: str) -> float | None:
     """The mean of a text's judgments, in [0, 100]; None if nobody gave one."""
     if target == SIMILARITY:
         return float(np.mean(text.scores)) if text.scores else None
@@ -112,7 +112,7 @@ def fit(values: np.ndarray, scores: np.ndarray, groups: np.ndarray, penalty: flo
     return Regression(weights, float(ridge.intercept_ - mean @ weights))
 
 
-def out_of_fold(judged: JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
+def _out_of_fold(judged: _JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
     """(pairs,) predictions of regressions that were fitted without the pair's reference; the indices of each fold."""
     folds = list(GroupKFold(FOLDS, shuffle=True, random_state=SEED).split(judged.values, groups=judged.groups))
     predictions = np.zeros(len(judged.scores))
@@ -122,7 +122,7 @@ def out_of_fold(judged: JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
     return predictions, [fold for _, fold in folds]
 
 
-def last_fifth(references: list[str]) -> np.ndarray:
+def _last_fifth(references: list[str]) -> np.ndarray:
     """(pairs,) whether the reference is in the fifth on which nothing was chosen."""
     return np.array([int(hashlib.sha256(r.encode()).hexdigest(), 16) % 5 == 0 for r in references])
 
@@ -132,7 +132,7 @@ def _rho(first: np.ndarray, second: np.ndarray) -> float:
     return float(spearmanr(first, second).statistic)
 
 
-def within_references(predictions: np.ndarray, judged: JudgedPairs) -> float:
+def _within_references(predictions: np.ndarray, judged: _JudgedPairs) -> float:
     """Mean rank correlation among the candidates of one reference.
 
     Only references with at least five candidates count, and only where neither the human nor the predicted scores are
@@ -143,17 +143,17 @@ def within_references(predictions: np.ndarray, judged: JudgedPairs) -> float:
     return float(np.mean([_rho(predictions[m], judged.scores[m]) for m in members]))
 
 
-def system_means(predictions: np.ndarray, judged: JudgedPairs) -> tuple[list[float], list[float]]:
+def _system_means(predictions: np.ndarray, judged: _JudgedPairs) -> tuple[list[float], list[float]]:
     """For each system the mean prediction and the mean human score of its candidates."""
     systems = sorted(set().union(*judged.systems))
     rows = [[system in systems_of_pair for systems_of_pair in judged.systems] for system in systems]
     return [float(predictions[row].mean()) for row in rows], [float(judged.scores[row].mean()) for row in rows]
 
 
-def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
+def fit_figures(judged: _JudgedPairs) -> dict[str, float | list[float]]:
     """The correlations of the regression and, for comparison, of sentence BLEU and of the length ratio alone."""
-    predictions, folds = out_of_fold(judged)
-    test = last_fifth(judged.references)
+    predictions, folds = _out_of_fold(judged)
+    test = _last_fifth(judged.references)
     test_predictions = fit(judged.values[~test], judged.scores[~test], judged.groups[~test]).predict(
         judged.values[test]
     )
@@ -171,17 +171,17 @@ def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
         "spearman_deviation_of_folds": float(np.std(rhos, ddof=1)),
         "pearson": float(np.mean(linear)),
         "pearson_deviation_of_folds": float(np.std(linear, ddof=1)),
-        "spearman_within_references": within_references(predictions, judged),
+        "spearman_within_references": _within_references(predictions, judged),
         "spearman_bleu_alone": float(np.mean([_rho(bleu[fold], judged.scores[fold]) for fold in folds])),
         "spearman_length_alone": float(np.mean([_rho(length[fold], judged.scores[fold]) for fold in folds])),
         "spearman_last_fifth": _rho(test_predictions, judged.scores[test]),
         "spearman_last_fifth_bleu_alone": _rho(bleu[test], judged.scores[test]),
-        "pearson_of_system_means": float(pearsonr(*system_means(predictions, judged)).statistic),
+        "pearson_of_system_means": float(pearsonr(*_system_means(predictions, judged)).statistic),
     }
     return {name: np.round(figure, 4).tolist() for name, figure in figures.items()}
 
 
-def cosine_figures(judged: JudgedPairs, encoder: SentenceTransformer, name: str) -> dict[str, float | str]:
+def cosine_figures(judged: _JudgedPairs, encoder: SentenceTransformer, name: str) -> dict[str, float | str]:
     """The correlation of an encoder's cosine alone on the last fifth.
 
     Args:
@@ -189,7 +189,7 @@ def cosine_figures(judged: JudgedPairs, encoder: SentenceTransformer, name: str)
         encoder: A sentence encoder.
         name: Its name, for the signature.
     """
-    test = last_fifth(judged.references)
+    test = _last_fifth(judged.references)
     reference_vectors, candidate_vectors = (
         encoder.encode([text for text, is_test in zip(texts, test, strict=True) if is_test], normalize_embeddings=True)
         for texts in (judged.references, judged.candidates)

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from sacrebleu.metrics import BLEU
 
-from toolkit.evaluate.ibleu import ALPHA, TOKENIZERS, bleu_tokenizer, corpus_ibleu, sentence_ibleu
+from toolkit.evaluate.ibleu import ALPHA, TOKENIZERS, _sentence_ibleu, bleu_tokenizer, corpus_ibleu
 from toolkit.evaluate.tables import table
 from toolkit.score.overlap import intersection_over_union
 from toolkit.system.extras import require
@@ -70,10 +70,10 @@ def markdown(systems: dict[str, dict[str, dict[str, float]]]) -> str:
     return table(["system", "output", *heads, "% with an output", "self-BLEU"], body)
 
 
-def best_output(example: Paraphrased, alpha: float, lang: str = "en") -> str:
+def _best_output(example: Paraphrased, alpha: float, lang: str = "en") -> str:
     """The output with the highest iBLEU against the references; the first of equal ones, "" of none."""
     metric = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang))
-    scores = [sentence_ibleu(output, example.references, example.text, alpha, metric) for output in example.outputs]
+    scores = [_sentence_ibleu(output, example.references, example.text, alpha, metric) for output in example.outputs]
     return example.outputs[max(range(len(scores)), key=scores.__getitem__)] if scores else ""
 
 
@@ -92,24 +92,24 @@ def evaluate(
         lang: Language of the texts (ISO 639-1): in one without spaces, characters are words.
 
     Returns:
-        Under "first" and "best" (`best_output`) the figures of that output: `bleu` and `ibleu` of the corpus,
+        Under "first" and "best" (`_best_output`) the figures of that output: `bleu` and `ibleu` of the corpus,
         `input_bleu` (BLEU against the inputs), ROUGE F1 x 100 (the greatest over the references, its mean over inputs),
         `intersection_over_union` with the input x 100, `length_ratio` of output and input, and the means of `measures`.
         Under "all": `outputs`, the mean number of an input; `answered`, the percentage of inputs
-        with one; and `self_bleu`, where inputs have several.
+        with one; and `_self_bleu`, where inputs have several.
     """
     results = {}
     for name in CHOICES:
         outputs = [
-            best_output(example, alpha, lang) if name == "best" else next(iter(example.outputs), "")
+            _best_output(example, alpha, lang) if name == "best" else next(iter(example.outputs), "")
             for example in examples
         ]
-        results[name] = figures(examples, outputs, alpha, measures, lang)
+        results[name] = _figures(examples, outputs, alpha, measures, lang)
     output_lists = [example.outputs for example in examples if len(example.outputs) > 1]
     results["all"] = {
         "outputs": fmean(len(example.outputs) for example in examples),
         "answered": 100 * fmean(bool(example.outputs) for example in examples),
-        **({"self_bleu": self_bleu(output_lists, lang=lang)} if output_lists else {}),
+        **({"self_bleu": _self_bleu(output_lists, lang=lang)} if output_lists else {}),
     }
     return results
 
@@ -144,7 +144,7 @@ def evaluate_systems(
     }
 
 
-def figures(
+def _figures(
     examples: Sequence[Paraphrased],
     outputs: Sequence[str],
     alpha: float,
@@ -189,10 +189,10 @@ def _with_spaces(text: str, lang: str) -> str:
     return " ".join(text) if lang in TOKENIZERS else text
 
 
-def self_bleu(outputs: Iterable[Sequence[str]], max_outputs: int = 5, lang: str = "en") -> float:
+def _self_bleu(outputs: Iterable[Sequence[str]], max_outputs: int = 5, lang: str = "en") -> float:
     """How much the outputs of an input resemble one another: the mean BLEU of each against the others.
 
-    >>> self_bleu([["He is ill today.", "He is ill today."]])
+    >>> _self_bleu([["He is ill today.", "He is ill today."]])
     100.0
 
     Args:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
-from toolkit.evaluate.trees import LEVELS, Parses, Tree, read_tree, top
+from toolkit.evaluate.trees import LEVELS, Parses, _read_tree, _top, _Tree
 
 Parser = Callable[[Sequence[str]], list[str | None]]
 
@@ -52,14 +52,14 @@ def parse(texts: Iterable[str], parser: Parser, signature: str, levels: int = LE
             f"wanted a tree or None for each of {len(distinct)} texts, got {len(bracketed)} from {signature}: "
             "give the parser the same texts"
         )
-    trees = [None if brackets is None else top(_parse_brackets(brackets, signature), levels) for brackets in bracketed]
+    trees = [None if brackets is None else _top(_parse_brackets(brackets, signature), levels) for brackets in bracketed]
     return Parses(signature, dict(zip(distinct, trees, strict=True)))
 
 
-def _parse_brackets(bracketed: str, origin: str) -> Tree:
+def _parse_brackets(bracketed: str, origin: str) -> _Tree:
     """Parse a bracketed tree; the error message for malformed brackets names their origin."""
     try:
-        return read_tree(bracketed)
+        return _read_tree(bracketed)
     except ValueError as error:
         raise ValueError(f"{origin}: {error}") from None
 
@@ -75,11 +75,11 @@ def open_parser(form: str) -> tuple[Parser, str]:
     """
     name, _, rest = form.partition(":")
     if form == "link-grammar":
-        return link_grammar, link_grammar_signature()
+        return _link_grammar, _link_grammar_signature()
     if name == "stanza" and rest:
-        return stanza_parser(rest), f"stanza:{rest}"
+        return _stanza_parser(rest), f"stanza:{rest}"
     if name == "file" and rest:
-        return from_file(Path(rest)), f"file:{Path(rest).name}"
+        return _from_file(Path(rest)), f"file:{Path(rest).name}"
     raise ValueError(f"wanted a parser ({FORMS}), got {form!r}: give one of these")
 
 
@@ -92,7 +92,7 @@ def one_line(text: str) -> str:
     return " ".join(text.replace("\0", " ").split())
 
 
-def link_grammar(texts: Sequence[str]) -> list[str | None]:
+def _link_grammar(texts: Sequence[str]) -> list[str | None]:
     """Trees of English texts by link-grammar's `link-parser`, a Debian package.
 
     The trees have no part-of-speech level, so they are flatter than those of a treebank parser, and distances are not
@@ -108,14 +108,14 @@ def link_grammar(texts: Sequence[str]) -> list[str | None]:
     Raises:
         ValueError: The program or its dictionary is not installed.
     """
-    link_grammar_signature()
+    _link_grammar_signature()
     trees: list[str | None] = []
     for begin in range(0, len(texts), LINK_TEXTS):
-        trees += link_trees(texts[begin : begin + LINK_TEXTS])
+        trees += _link_trees(texts[begin : begin + LINK_TEXTS])
     return trees
 
 
-def link_grammar_signature() -> str:
+def _link_grammar_signature() -> str:
     """The version of the installed link-grammar and its settings.
 
     Raises:
@@ -124,14 +124,14 @@ def link_grammar_signature() -> str:
     remedy = "apt-get install link-grammar link-grammar-dictionaries-en, or choose another parser"
     if shutil.which(LINK_PARSER) is None:
         raise ValueError(f"wanted the program {LINK_PARSER}, got none on the path: {remedy}")
-    if link_trees(["Yes."]) == [None]:
+    if _link_trees(["Yes."]) == [None]:
         raise ValueError(f"wanted a tree from {LINK_PARSER}, got none, its dictionary may be missing: {remedy}")
     output = subprocess.run([LINK_PARSER, "--version"], capture_output=True, check=False)
     version = re.search(rb"link-grammar-([\w.]+)", output.stdout + output.stderr)
     return f"link-grammar:{version[1].decode() if version else 'unknown'}|null:yes|spell:no|seconds:{LINK_SECONDS}"
 
 
-def link_trees(texts: Sequence[str]) -> list[str | None]:
+def _link_trees(texts: Sequence[str]) -> list[str | None]:
     """Parse texts in one process; if it crashes or hangs, parse each half alone, so that only faulty texts fail."""
     commands = "".join(f" {one_line(text)}\n!width={LINK_MARK + i}\n" for i, text in enumerate(texts))
     command = [LINK_PARSER, "en", *LINK_OPTIONS, f"-timeout={LINK_SECONDS}"]
@@ -147,10 +147,10 @@ def link_trees(texts: Sequence[str]) -> list[str | None]:
     if len(answers) == len(texts):
         return [next((line for line in answer.split("\n") if line.startswith("(")), None) for answer in answers]
     half = len(texts) // 2
-    return link_trees(texts[:half]) + link_trees(texts[half:]) if half else [None]
+    return _link_trees(texts[:half]) + _link_trees(texts[half:]) if half else [None]
 
 
-def stanza_parser(language: str) -> Parser:
+def _stanza_parser(language: str) -> Parser:
     """A parser that uses Stanza's constituency model of a language, which must have been downloaded.
 
     Args:
@@ -184,7 +184,7 @@ def stanza_parser(language: str) -> Parser:
     return trees
 
 
-def from_file(path: Path) -> Parser:
+def _from_file(path: Path) -> Parser:
     """A parser that looks up trees in a file, which any other parser may have written.
 
     Args:

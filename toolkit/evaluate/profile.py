@@ -17,7 +17,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from toolkit.bitext.idf import MIN_DF, Idf
 from toolkit.bitext.words import lower_words, spaced
 from toolkit.evaluate.tables import mean_and_deviation
-from toolkit.evaluate.trees import Parses, shape, top
+from toolkit.evaluate.trees import Parses, _top, shape
 
 PARSE_LEVELS = 2  # ParaNMT, section 3.1, footnote 2
 
@@ -40,7 +40,7 @@ VOCABULARY_SIGNATURE = f"VocabEntropy|base:e|tok:13a|case:lc|sacrebleu:{sacreble
 SEMANTIC_SIGNATURE = "ParaScore|score:semantic|over:all paraphrases|sd:n-1|v:1.1.0"
 
 
-def idf_signature(idf: Idf) -> str:
+def _idf_signature(idf: Idf) -> str:
     """The signature of the mean IDF."""
     return (
         f"IDF|base:2|case:lc|words:letters and digits|df<{MIN_DF}:left out|avg:sentence|sd:n-1|"
@@ -48,7 +48,7 @@ def idf_signature(idf: Idf) -> str:
     )
 
 
-def parse_entropy_signature(parser: str) -> str:
+def _parse_entropy_signature(parser: str) -> str:
     """The signature of the parse entropy."""
     return f"ParseEntropy|base:e|levels:{PARSE_LEVELS}|wrapper:no|terminals:no|parser:{parser}|v:1.0.0"
 
@@ -59,19 +59,19 @@ def _tokenizer() -> Tokenizer13a:
     return Tokenizer13a()
 
 
-def tokens(text: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     """The lower-cased words and punctuation marks of a text; of Chinese those that jieba cuts.
 
-    >>> tokens("So, what's half an hour?")
+    >>> _tokens("So, what's half an hour?")
     ['so', ',', "what's", 'half', 'an', 'hour', '?']
     """
     return _tokenizer()(spaced(text.lower())).split()
 
 
-def entropy(counts: Iterable[int]) -> float:
+def _entropy(counts: Iterable[int]) -> float:
     """The entropy of the distribution that is given by counts.
 
-    >>> round(entropy([1, 1, 2]) / math.log(2), 2)
+    >>> round(_entropy([1, 1, 2]) / math.log(2), 2)
     1.5
 
     Args:
@@ -85,17 +85,17 @@ def entropy(counts: Iterable[int]) -> float:
     return math.log(total) - sum(n * math.log(n) for n in values) / total if total else 0.0
 
 
-def mean_idf(text: str, idf: Idf) -> float | None:
+def _mean_idf(text: str, idf: Idf) -> float | None:
     """The mean IDF in bits over the words of a text, with repetitions; None if the table has none of them.
 
-    >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
+    >>> _mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
     1.3333333333333333
     """
     idf_values = [value for value in map(idf.idf, lower_words(text)) if value is not None]
     return fmean(idf_values) if idf_values else None
 
 
-def spread(name: str, values: Sequence[float]) -> dict[str, float]:
+def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
     """The mean of numbers and, if there are several, their sample standard deviation; empty without numbers."""
     if not values:
         return {}
@@ -128,28 +128,28 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
     """
     if not texts:
         raise ValueError("wanted at least one sentence, got none: choose a corpus that has some")
-    tokenized = [tokens(text) for text in texts]
+    tokenized = [_tokens(text) for text in texts]
     vocabulary = Counter(token for sentence in tokenized for token in sentence)
     return {
         "sentences": len(texts),
         "words": len(vocabulary),
-        **spread("length", [len(sentence) for sentence in tokenized]),
+        **_spread("length", [len(sentence) for sentence in tokenized]),
         **(_idf_figures(texts, idf) if idf else {}),
-        "vocabulary_entropy": entropy(vocabulary.values()),
+        "vocabulary_entropy": _entropy(vocabulary.values()),
         **(_parse_figures(texts, parses) if parses else {}),
     }
 
 
 def _idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     """The mean IDF over sentences with a known word, and the share of unknown words."""
-    means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
+    means = [mean for mean in (_mean_idf(text, idf) for text in texts) if mean is not None]
     words = [word for text in texts for word in lower_words(text)]
     unknown = sum(idf.idf(word) is None for word in words)
-    return {**spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
+    return {**_spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
 
 
 def _parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:
     """The entropy of the upper levels of the trees, and the number of texts without tree."""
     trees = [tree for tree in map(parses.tree, texts) if tree is not None]
-    entropies = {"parse_entropy": entropy(Counter(shape(top(tree, PARSE_LEVELS)) for tree in trees).values())}
+    entropies = {"parse_entropy": _entropy(Counter(shape(_top(tree, PARSE_LEVELS)) for tree in trees).values())}
     return {**(entropies if trees else {}), "unparsed": len(texts) - len(trees)}

@@ -17,10 +17,10 @@ from toolkit.evaluate.profile import (
     PAPER_CZENG,
     SEMANTIC_SIGNATURE,
     VOCABULARY_SIGNATURE,
-    idf_signature,
-    parse_entropy_signature,
+    _idf_signature,
+    _parse_entropy_signature,
+    _spread,
     profile,
-    spread,
 )
 from toolkit.evaluate.tables import cell, table
 from toolkit.evaluate.trees import Parses
@@ -113,7 +113,7 @@ def evaluate(
     )
     semantic = [c.scores.semantic for c in paraphrases if c.scores.semantic is not None]
     lengths, references = by_length(rows), [row.reference for row in rows if row.paraphrases]
-    scores = spread("semantic", semantic if len(semantic) == len(paraphrases) else [])
+    scores = _spread("semantic", semantic if len(semantic) == len(paraphrases) else [])
     return {
         "ranks": ranks,
         "by_length": lengths,
@@ -123,8 +123,8 @@ def evaluate(
             *ranks["signatures"].values(),
             lengths["signature"],
             *(LENGTH_SIGNATURE, VOCABULARY_SIGNATURE),
-            *([idf_signature(idf)] if idf else []),
-            *([parse_entropy_signature(parses.parser)] if parses else []),
+            *([_idf_signature(idf)] if idf else []),
+            *([_parse_entropy_signature(parses.parser)] if parses else []),
             *([SEMANTIC_SIGNATURE] if scores else []),
         ],
     }
@@ -142,7 +142,7 @@ def _without_missing_ranks(table: dict, paraphrases: int) -> dict:
     return table | {"by_rank": by_rank, "between_ranks": between}
 
 
-def cells(figures: dict) -> Cells:
+def _cells(figures: dict) -> Cells:
     """The figures of `evaluate`, by table and line."""
     ranks, lengths = figures["ranks"], figures["by_length"]
     by_rank = {f"rank {line['rank']}": line for line in ranks["by_rank"]}
@@ -171,8 +171,8 @@ def _measures_by_line(lines: Mapping[str, Mapping[str, float]], names: Mapping[s
     }
 
 
-def paper_cells() -> Cells:
-    """The figures of the papers, by table and line as in `cells`."""
+def _paper_cells() -> Cells:
+    """The figures of the papers, by table and line as in `_cells`."""
     bleu, shared, length = ({f"rank {rank}": line[i] for rank, line in corpus.PAPER_BY_RANK.items()} for i in range(3))
     edits = {f"rank {rank}": mean for rank, (mean, _) in trees.PAPER_BY_RANK.items()}
     against = dict(zip(MEASURES, (bleu, shared, edits, length), strict=True))
@@ -201,8 +201,8 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
         parabanks: By name of the parabank, the results of `evaluate` for its runs or samples; of several the mean and
             standard deviation are shown.
     """
-    columns = {name: [cells(figures) for figures in runs] for name, runs in parabanks.items()}
-    paper = paper_cells()
+    columns = {name: [_cells(figures) for figures in runs] for name, runs in parabanks.items()}
+    paper = _paper_cells()
     parts = [
         _measures_table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
         for title in paper

@@ -84,10 +84,10 @@ def _read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPa
         ) from None
 
 
-def pair_score(scores: WordScores, word1: str, word2: str) -> float | None:
+def _pair_score(scores: WordScores, word1: str, word2: str) -> float | None:
     """The score of two words: the mean over both orders that have a score; None if neither has one.
 
-    >>> pair_score({("old", "aged"): 1.0, ("aged", "old"): 2.0}, "old", "aged")
+    >>> _pair_score({("old", "aged"): 1.0, ("aged", "old"): 2.0}, "old", "aged")
     1.5
 
     Source: ParaNMT-50M, appendix A.1, footnote 10.
@@ -113,7 +113,7 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> _Correlation:
     Raises:
         ValueError: A score is no finite number, or all scores are equal, so that there is no ranking.
     """
-    pair_scores = [pair_score(scores, pair.word1, pair.word2) for pair in pairs]
+    pair_scores = [_pair_score(scores, pair.word1, pair.word2) for pair in pairs]
     values = [UNSEEN if score is None else score for score in pair_scores]
     if not all(map(math.isfinite, values)):
         raise ValueError("wanted finite scores, got an infinite one or none: return None for an unseen pair")

@@ -36,7 +36,7 @@ Record = tuple[int, tuple[str, ...]]  # line number, from 1; both sentences, and
 
 
 @dataclass(frozen=True)
-class Pairs:
+class _Pairs:
     """The scored pairs of one set.
 
     Args:
@@ -44,7 +44,7 @@ class Pairs:
         sentences1: The first sentence of each pair.
         sentences2: The second sentence of each pair.
         scores: (pairs,), the human scores, at most 5.
-        left_out: The number of pairs that `leave_out` removed.
+        left_out: The number of pairs that `_leave_out` removed.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Pairs:
     left_out: int = 0
 
 
-def set_files(folder: Path, year: int) -> list[Path]:
+def _set_files(folder: Path, year: int) -> list[Path]:
     """The paths of the official files that a year needs, whether they exist or not."""
     prefix = "STS2016" if year == 2016 else "STS"
     return [folder / f"{prefix}.{part}.{name}.txt" for name in SETS[year] for part in ("input", "gs")]
 
 
-def read_year(folder: Path) -> list[Pairs]:
+def read_year(folder: Path) -> list[_Pairs]:
     """Read every set of a year's folder, sorted by name.
 
     Args:
@@ -76,7 +76,7 @@ def read_year(folder: Path) -> list[Pairs]:
     return [_read_set(path, path.with_name(path.name.replace(".input.", ".gs."))) for path in inputs]
 
 
-def _read_set(inputs: Path, golds: Path) -> Pairs:
+def _read_set(inputs: Path, golds: Path) -> _Pairs:
     """Read one set of a SemEval year: two sentences per line (further columns are ignored), and one score per line.
 
     Args:
@@ -93,53 +93,53 @@ def _read_set(inputs: Path, golds: Path) -> Pairs:
             "fetch both again"
         )
     numbered_lines = enumerate(zip(texts, scores, strict=True), 1)
-    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered_lines if score.strip()]
+    records = [(n, (*_fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered_lines if score.strip()]
     return _pairs_of_records(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
 
 
-def read_benchmark(path: Path) -> Pairs:
+def read_benchmark(path: Path) -> _Pairs:
     """Read the STS Benchmark's sts-train.csv, sts-dev.csv or sts-test.csv: tabs, no quoting, scores from 0 to 5.
 
     Raises:
         ValueError: A line has fewer than seven columns, or a score is not in [0, 5].
     """
-    return read_table(path, path.stem, (5, 6, 4), 0.0)
+    return _read_table(path, path.stem, (5, 6, 4), 0.0)
 
 
-def read_sick(path: Path) -> Pairs:
+def _read_sick(path: Path) -> _Pairs:
     """Read a file of SICK 2014 (SICK_train.txt, SICK_trial.txt, SICK_test_annotated.txt): relatedness from 1 to 5.
 
     Raises:
         ValueError: A line has fewer than four columns, or a score is not in [1, 5].
     """
-    return read_table(path, path.stem, (1, 2, 3), 1.0, header=True)
+    return _read_table(path, path.stem, (1, 2, 3), 1.0, header=True)
 
 
-def read_chinese(path: Path) -> Pairs:
+def read_chinese(path: Path) -> _Pairs:
     """Read a file of the Chinese STS-B (sts-b-test.txt): two sentences and an integer score from 0 to 5.
 
     Raises:
         ValueError: A line has fewer than three columns, or a score is not in [0, 5].
     """
-    return read_table(path, path.stem, (0, 1, 2), 0.0)
+    return _read_table(path, path.stem, (0, 1, 2), 0.0)
 
 
-def read_chinese_identification(path: Path) -> Pairs:
+def read_chinese_identification(path: Path) -> _Pairs:
     """Read pairs of questions or sentences with 0 or 1: a file of LCQMC or AFQMC (dev.txt), or of PAWS-X (dev_2k.tsv).
 
     Raises:
         ValueError: A line has too few columns, or a label is no number.
     """
     paws = path.parent.name == "PAWS-X"  # has an id in front, and a header
-    return read_table(path, f"{path.parent.name} {path.stem}", (1, 2, 3) if paws else (0, 1, 2), 0.0, header=paws)
+    return _read_table(path, f"{path.parent.name} {path.stem}", (1, 2, 3) if paws else (0, 1, 2), 0.0, header=paws)
 
 
-def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
+def _read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> _Pairs:
     """Read a tab-separated file; `columns` are those of the two sentences and the score, which every line has."""
-    return _pairs_of_records(name, list(table_rows(path, columns, header)), path, lowest)
+    return _pairs_of_records(name, list(_table_rows(path, columns, header)), path, lowest)
 
 
-def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Record]:
+def _table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Record]:
     """Yield the line number, from 1, and the wanted columns of each line of a tab-separated file without quoting.
 
     Raises:
@@ -149,13 +149,13 @@ def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Rec
     for number, raw in enumerate(lines(str(path)), 1):
         text = decode(raw)[0]
         if number > header:
-            yield number, fields(text, columns, path, number, width)
+            yield number, _fields(text, columns, path, number, width)
         else:
             names = text.count("\t") + 1
             width = names if names > max(columns) else None
 
 
-def fields(text: str, columns: Sequence[int], path: Path, number: int, width: int | None = None) -> tuple[str, ...]:
+def _fields(text: str, columns: Sequence[int], path: Path, number: int, width: int | None = None) -> tuple[str, ...]:
     """The wanted columns of a line, counted from 0; `width` is how many it must have, None takes more than are read.
 
     Raises:
@@ -169,8 +169,8 @@ def fields(text: str, columns: Sequence[int], path: Path, number: int, width: in
     return tuple(cells[i].strip() for i in columns)
 
 
-def _pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
-    """Convert records to `Pairs`.
+def _pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: float) -> _Pairs:
+    """Convert records to `_Pairs`.
 
     Raises:
         ValueError: There is no record, or a score is invalid.
@@ -179,7 +179,7 @@ def _pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: 
         raise ValueError(f"wanted scored pairs, got none in {path}: fetch it again")
     scores = [_parse_score(score, lowest, path, number) for number, (_, _, score) in records]
     sentences1, sentences2 = ([texts[side] for _, texts in records] for side in (0, 1))
-    return Pairs(name, sentences1, sentences2, np.array(scores))
+    return _Pairs(name, sentences1, sentences2, np.array(scores))
 
 
 def _parse_score(text: str, lowest: float, path: Path, number: int) -> float:
@@ -201,7 +201,7 @@ def _parse_score(text: str, lowest: float, path: Path, number: int) -> float:
 
 
 def read_sentences(path: Path) -> set[str]:
-    """Read a file with one sentence per line; return them lower-cased and without punctuation, for `leave_out`.
+    """Read a file with one sentence per line; return them lower-cased and without punctuation, for `_leave_out`.
 
     Raises:
         FileNotFoundError: The file does not exist.
@@ -218,11 +218,11 @@ def read_sentences(path: Path) -> set[str]:
     return sentences - {""}
 
 
-def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
+def _leave_out(pairs: _Pairs, sentences: Collection[str]) -> _Pairs:
     """Remove the pairs that contain one of some sentences, such as those that an encoder was trained on.
 
-    >>> two = Pairs("demo", ["A dog runs.", "Rain fell."], ["A cat sits.", "It rained."], np.array([1.0, 4.5]))
-    >>> left = leave_out(two, {"a cat sits"})
+    >>> two = _Pairs("demo", ["A dog runs.", "Rain fell."], ["A cat sits.", "It rained."], np.array([1.0, 4.5]))
+    >>> left = _leave_out(two, {"a cat sits"})
     >>> left.sentences2, left.scores.tolist(), left.left_out
     (['It rained.'], [4.5], 1)
 
@@ -235,12 +235,12 @@ def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
         n for n, pair in enumerate(sentence_pairs) if not any(without_punctuation(text) in sentences for text in pair)
     ]
     sentences1, sentences2 = [sentence_pairs[n][0] for n in indices], [sentence_pairs[n][1] for n in indices]
-    return Pairs(
+    return _Pairs(
         pairs.name, sentences1, sentences2, pairs.scores[indices], pairs.left_out + len(sentence_pairs) - len(indices)
     )
 
 
-def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Encode each distinct text once.
 
     Args:
@@ -255,9 +255,9 @@ def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple
     return np.asarray(vectors, np.float32), np.array([rows[text] for text in texts])
 
 
-def similarities(encoder: SentenceTransformer, pairs: Pairs) -> np.ndarray:
+def _similarities(encoder: SentenceTransformer, pairs: _Pairs) -> np.ndarray:
     """The cosine of each pair, (pairs,); 0 where a sentence has a zero vector."""
-    vectors, rows = encode_distinct(encoder, [*pairs.sentences1, *pairs.sentences2])
+    vectors, rows = _encode_distinct(encoder, [*pairs.sentences1, *pairs.sentences2])
     return np.array(cosines(vectors, rows.reshape(2, -1).T))
 
 
@@ -288,12 +288,12 @@ def agreement(similarity: np.ndarray, scores: np.ndarray, name: str) -> tuple[fl
     return 100 * float(pearsonr(similarity, scores)[0]), 100 * float(spearmanr(similarity, scores)[0])
 
 
-def correlations(encoder: SentenceTransformer, pairs: Pairs) -> tuple[float, float]:
+def correlations(encoder: SentenceTransformer, pairs: _Pairs) -> tuple[float, float]:
     """Pearson's and Spearman's correlation x 100 of an encoder's cosines and human scores, see `agreement`."""
-    return agreement(similarities(encoder, pairs), pairs.scores, pairs.name)
+    return agreement(_similarities(encoder, pairs), pairs.scores, pairs.name)
 
 
-def year_correlations(encoder: SentenceTransformer, sets: Sequence[Pairs]) -> dict[str, tuple[float, float]]:
+def _year_correlations(encoder: SentenceTransformer, sets: Sequence[_Pairs]) -> dict[str, tuple[float, float]]:
     """The correlations of a year.
 
     Args:
@@ -306,7 +306,7 @@ def year_correlations(encoder: SentenceTransformer, sets: Sequence[Pairs]) -> di
 
     Source: ParaNMT, table 8: "mean correlations over domains for each year rather than weighted means".
     """
-    cosines_of_sets = [similarities(encoder, pairs) for pairs in sets]
+    cosines_of_sets = [_similarities(encoder, pairs) for pairs in sets]
     by_set = {p.name: agreement(cosine, p.scores, p.name) for cosine, p in zip(cosines_of_sets, sets, strict=True)}
     mean = fmean(r for r, _ in by_set.values()), fmean(r for _, r in by_set.values())
     pooled = agreement(np.concatenate(cosines_of_sets), np.concatenate([p.scores for p in sets]), "all sets")

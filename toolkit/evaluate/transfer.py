@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from toolkit.bitext.text_file import decode, lines
-from toolkit.evaluate.sts import agreement, encode_distinct, read_sick, table_rows
+from toolkit.evaluate.sts import _encode_distinct, _read_sick, _table_rows, agreement
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -86,7 +86,7 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
 def _embed_files(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
     """The embeddings and labels of each file; all files are encoded together."""
     files = [read_labelled(path) for path in paths]
-    vectors, rows = encode_distinct(encoder, [text for texts, _ in files for text in texts])
+    vectors, rows = _encode_distinct(encoder, [text for texts, _ in files for text in texts])
     ends = np.cumsum([len(texts) for texts, _ in files])[:-1]
     return [(vectors[part], labels) for part, (_, labels) in zip(np.split(rows, ends), files, strict=True)]
 
@@ -104,7 +104,7 @@ def _read_pairs(
     Raises:
         ValueError: A line has too few columns or an unknown label, or the file has no pair.
     """
-    rows = list(table_rows(path, columns, header=True))
+    rows = list(_table_rows(path, columns, header=True))
     for number, (_, _, label) in rows:
         if label not in known_labels:
             raise ValueError(
@@ -117,12 +117,12 @@ def _read_pairs(
     )
 
 
-def pair_features(encoder: SentenceTransformer, parts: Sequence[Sequence[tuple[str, str]]]) -> list[np.ndarray]:
+def _pair_features(encoder: SentenceTransformer, parts: Sequence[Sequence[tuple[str, str]]]) -> list[np.ndarray]:
     """The features of each part, (pairs, 2 x dimensions): |u - v| and u * v, concatenated.
 
     Source: SentEval, as Tai et al. 2015, section 4.2.
     """
-    vectors, rows = encode_distinct(encoder, [text for part in parts for pair in part for text in pair])
+    vectors, rows = _encode_distinct(encoder, [text for part in parts for pair in part for text in pair])
     u, v = vectors[rows[::2]], vectors[rows[1::2]]
     features = np.hstack([np.abs(u - v), u * v])
     return np.split(features, np.cumsum([len(part) for part in parts])[:-1])
@@ -138,13 +138,13 @@ def _folds(number: int) -> StratifiedKFold:
     return StratifiedKFold(number, shuffle=True, random_state=SEED)
 
 
-def fit_by_folds(train: Labelled) -> Pipeline:
+def _fit_by_folds(train: Labelled) -> Pipeline:
     """Fit a classifier to the training part, with the penalty that is best in cross-validation on it."""
     qualities = [cross_val_score(classifier(penalty), *train, cv=_folds(INNER_FOLDS)).mean() for penalty in PENALTIES]
     return classifier(PENALTIES[int(np.argmax(qualities))]).fit(*train)
 
 
-def fit_by_dev(train: Labelled, dev: Labelled, quality: Quality, weights: np.ndarray | None = None) -> Pipeline:
+def _fit_by_dev(train: Labelled, dev: Labelled, quality: Quality, weights: np.ndarray | None = None) -> Pipeline:
     """Fit classifiers to the training part, and return the one with the best penalty on a development part.
 
     Args:
@@ -157,39 +157,40 @@ def fit_by_dev(train: Labelled, dev: Labelled, quality: Quality, weights: np.nda
     return max(models, key=lambda model: quality(model, *dev))
 
 
-def accuracy(model: Pipeline, features: np.ndarray, labels: np.ndarray) -> float:
+def _accuracy(model: Pipeline, features: np.ndarray, labels: np.ndarray) -> float:
     """The percentage of correct labels."""
     return 100 * float(np.mean(model.predict(features) == labels))
 
 
-def fold_accuracy(data: Labelled) -> float:
+def _fold_accuracy(data: Labelled) -> float:
     """The mean accuracy x 100 over ten folds; the penalty for each is chosen on the other nine."""
     features, labels = data
     parts = _folds(FOLDS).split(features, labels)
     accuracies = [
-        accuracy(fit_by_folds((features[train], labels[train])), features[test], labels[test]) for train, test in parts
+        _accuracy(_fit_by_folds((features[train], labels[train])), features[test], labels[test])
+        for train, test in parts
     ]
     return float(np.mean(accuracies))
 
 
-def accuracy_over_folds(encoder: SentenceTransformer, path: Path) -> float:
+def _accuracy_over_folds(encoder: SentenceTransformer, path: Path) -> float:
     """Accuracy x 100 in ten-fold cross-validation, for MR, CR, SUBJ, MPQA or another file of "label text" lines."""
-    return fold_accuracy(_embed_files(encoder, [path])[0])
+    return _fold_accuracy(_embed_files(encoder, [path])[0])
 
 
-def accuracy_on_test(encoder: SentenceTransformer, train: Path, test: Path) -> float:
+def _accuracy_on_test(encoder: SentenceTransformer, train: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for TREC; the penalty is chosen by cross-validation on the training file."""
     train_data, test_data = _embed_files(encoder, [train, test])
-    return accuracy(fit_by_folds(train_data), *test_data)
+    return _accuracy(_fit_by_folds(train_data), *test_data)
 
 
-def accuracy_with_dev(encoder: SentenceTransformer, train: Path, dev: Path, test: Path) -> float:
+def _accuracy_with_dev(encoder: SentenceTransformer, train: Path, dev: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for SST; the penalty is chosen on a development file."""
     train_data, dev_data, test_data = _embed_files(encoder, [train, dev, test])
-    return accuracy(fit_by_dev(train_data, dev_data, accuracy), *test_data)
+    return _accuracy(_fit_by_dev(train_data, dev_data, _accuracy), *test_data)
 
 
-def mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
+def _mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     """Accuracy and F1 of the label "paraphrase", x 100, on the test part of the Microsoft paraphrase corpus.
 
     Args:
@@ -200,15 +201,15 @@ def mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
         ValueError: A line has fewer than five columns, or its label is not 0 or 1.
     """
     files = [_read_pairs(folder / name, (3, 4, 0), ("0", "1")) for name in (*MRPC_TRAIN, MRPC_TEST)]
-    *train, test = pair_features(encoder, [pairs for pairs, _ in files])
+    *train, test = _pair_features(encoder, [pairs for pairs, _ in files])
     *train_labels, test_labels = [labels for _, labels in files]
-    predictions = fit_by_folds((np.concatenate(train), np.concatenate(train_labels))).predict(test)
+    predictions = _fit_by_folds((np.concatenate(train), np.concatenate(train_labels))).predict(test)
     return 100 * float(np.mean(predictions == test_labels)), 100 * float(
         f1_score(test_labels, predictions, pos_label="1")
     )
 
 
-def sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
+def _sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     """SICK-R, Pearson's correlation x 100, and SICK-E, accuracy x 100, on the test part; penalties by the trial part.
 
     The prediction of relatedness is the mean of a predicted distribution over the scores 1 to 5.
@@ -223,19 +224,19 @@ def sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     Source: SentEval; the distribution is that of Tai et al. 2015, section 4.2.
     """
     files = [_read_pairs(folder / name, (1, 2, 4), JUDGMENTS) for name in SICK]
-    scores = [read_sick(folder / name).scores for name in SICK]
-    train, trial, test = pair_features(encoder, [pairs for pairs, _ in files])
+    scores = [_read_sick(folder / name).scores for name in SICK]
+    train, trial, test = _pair_features(encoder, [pairs for pairs, _ in files])
     train_labels, trial_labels, test_labels = [labels for _, labels in files]
-    entailment_model = fit_by_dev((train, train_labels), (trial, trial_labels), accuracy)
-    rows, labels, weights = soft_labels(scores[0])
-    relatedness_model = fit_by_dev((train[rows], labels), (trial, scores[1]), relatedness, weights)
-    return relatedness(relatedness_model, test, scores[2]), accuracy(entailment_model, test, test_labels)
+    entailment_model = _fit_by_dev((train, train_labels), (trial, trial_labels), _accuracy)
+    rows, labels, weights = _soft_labels(scores[0])
+    relatedness_model = _fit_by_dev((train[rows], labels), (trial, scores[1]), _relatedness, weights)
+    return _relatedness(relatedness_model, test, scores[2]), _accuracy(entailment_model, test, test_labels)
 
 
-def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each score as a distribution over the two nearest integers, as weighted labels for a classifier.
 
-    >>> soft_labels(np.array([3.0, 4.75]))
+    >>> _soft_labels(np.array([3.0, 4.75]))
     (array([0, 1, 1]), array([3, 4, 5]), array([1.  , 0.25, 0.75]))
 
     Args:
@@ -254,6 +255,6 @@ def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return rows[weights > 0], labels[weights > 0], weights[weights > 0]
 
 
-def relatedness(model: Pipeline, features: np.ndarray, scores: np.ndarray) -> float:
+def _relatedness(model: Pipeline, features: np.ndarray, scores: np.ndarray) -> float:
     """Pearson's correlation x 100 of scores and the means of a classifier's predicted distributions."""
     return agreement(model.predict_proba(features) @ model.classes_, scores, "SICK")[0]

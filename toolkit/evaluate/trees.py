@@ -32,7 +32,7 @@ PAPER_BETWEEN_RANKS = {(1, 3): (5.51, 0.01), (3, 5): (6.40, 0.19), (1, 5): (6.25
 TOKEN = re.compile(r"\(\s*(?P<label>[^\s()]*)|(?P<word>[^\s()]+)|(?P<close>\))")
 
 
-class Tree(NamedTuple):
+class _Tree(NamedTuple):
     """A constituent.
 
     Attributes:
@@ -41,7 +41,7 @@ class Tree(NamedTuple):
     """
 
     name: str
-    children: tuple[Tree | str, ...] = ()
+    children: tuple[_Tree | str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Parses:
     """
 
     parser: str
-    trees: Mapping[str, Tree | None]
+    trees: Mapping[str, _Tree | None]
 
-    def tree(self, text: str) -> Tree | None:
+    def tree(self, text: str) -> _Tree | None:
         """The tree of a text; None if the parser found none.
 
         Raises:
@@ -67,10 +67,10 @@ class Parses:
         return self.trees[text]
 
 
-def read_tree(bracketed: str) -> Tree:
+def _read_tree(bracketed: str) -> _Tree:
     """Parse a bracketed tree; a wrapper without label, or with the label ROOT or TOP, is removed.
 
-    >>> read_tree("(ROOT (S (NP We) (VP go)))")
+    >>> _read_tree("(ROOT (S (NP We) (VP go)))")
     Tree(name='S', children=(Tree(name='NP', children=('We',)), Tree(name='VP', children=('go',))))
 
     Args:
@@ -79,7 +79,7 @@ def read_tree(bracketed: str) -> Tree:
     Raises:
         ValueError: The text is not one tree; the message has the position of the error, counted from 1.
     """
-    stack: list[tuple[str, list[Tree | str]]] = [("", [])]
+    stack: list[tuple[str, list[_Tree | str]]] = [("", [])]
     for token in TOKEN.finditer(bracketed):
         if len(stack) == 1 and (token.lastgroup != "label" or stack[0][1]):
             raise ValueError(
@@ -91,12 +91,12 @@ def read_tree(bracketed: str) -> Tree:
             stack[-1][1].append(token["word"])
         else:
             name, children = stack.pop()
-            stack[-1][1].append(Tree(name, tuple(children)))
+            stack[-1][1].append(_Tree(name, tuple(children)))
     if len(stack) > 1 or not stack[0][1]:
         expected = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
         raise ValueError(_bracket_error(bracketed, len(bracketed), expected))
     tree = stack[0][1][0]
-    assert isinstance(tree, Tree)
+    assert isinstance(tree, _Tree)
     return _unwrap(tree)
 
 
@@ -106,17 +106,17 @@ def _bracket_error(bracketed: str, position: int, expected: str) -> str:
     return f"wanted one tree in brackets, got {actual} at character {position + 1} instead of {expected}: correct it"
 
 
-def _unwrap(tree: Tree) -> Tree:
+def _unwrap(tree: _Tree) -> _Tree:
     """A tree without its `WRAPPERS`."""
-    while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
+    while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], _Tree):
         tree = tree.children[0]
     return tree
 
 
-def top(tree: Tree, levels: int = LEVELS) -> Tree:
+def _top(tree: _Tree, levels: int = LEVELS) -> _Tree:
     """The upper levels of a tree without its terminals.
 
-    >>> shape(top(read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
+    >>> shape(_top(_read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
     '(S (NP) (VP))'
 
     Args:
@@ -129,25 +129,25 @@ def top(tree: Tree, levels: int = LEVELS) -> Tree:
     """
     if levels < 1:
         raise ValueError(f"wanted at least 1 level of a tree, got {levels}: the root alone is 1")
-    below = [child for child in tree.children if isinstance(child, Tree)] if levels > 1 else []
-    return Tree(tree.name, tuple(top(child, levels - 1) for child in below))
+    below = [child for child in tree.children if isinstance(child, _Tree)] if levels > 1 else []
+    return _Tree(tree.name, tuple(_top(child, levels - 1) for child in below))
 
 
-def shape(tree: Tree) -> str:
+def shape(tree: _Tree) -> str:
     """The bracketed labels of a tree, without terminals; trees of equal structure have the same shape.
 
-    >>> shape(read_tree("(S (NP we) (VP go (ADVP home)) .)"))
+    >>> shape(_read_tree("(S (NP we) (VP go (ADVP home)) .)"))
     '(S (NP) (VP (ADVP)))'
     """
-    below = [shape(child) for child in tree.children if isinstance(child, Tree)]
+    below = [shape(child) for child in tree.children if isinstance(child, _Tree)]
     return f"({' '.join([tree.name, *below])})"
 
 
-def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
+def _tree_edit_distance(a: _Tree, b: _Tree, levels: int = LEVELS) -> int:
     """The number of labels to insert, delete or rename to turn the upper levels of one tree into those of another.
 
     >>> a, b = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
-    >>> tree_edit_distance(read_tree(a), read_tree(b))
+    >>> _tree_edit_distance(_read_tree(a), _read_tree(b))
     3
 
     Args:
@@ -160,16 +160,16 @@ def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
 
     Source: ParaBank 2, section 3.6; APTED (Pawlik and Augsten 2015) by the `apted` package, every edit costing 1.
     """
-    return _pruned_distance(top(a, levels), top(b, levels))
+    return _pruned_distance(_top(a, levels), _top(b, levels))
 
 
 @lru_cache(DISTANCES)
-def _pruned_distance(a: Tree, b: Tree) -> int:
+def _pruned_distance(a: _Tree, b: _Tree) -> int:
     """The edit distance of two trees without terminals."""
     return 0 if a == b else int(require("apted").APTED(a, b).compute_edit_distance())
 
 
 def tree_edit_distance_signature(parser: str) -> str:
-    """The signature of the mean of `tree_edit_distance` over the pairs of a corpus that have two trees."""
+    """The signature of the mean of `_tree_edit_distance` over the pairs of a corpus that have two trees."""
     version = importlib.metadata.version("apted")
     return f"TreeED|levels:{LEVELS}|wrapper:no|terminals:no|cost:1|parser:{parser}|avg:pair|apted:{version}|v:1.0.0"

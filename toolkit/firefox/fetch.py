@@ -22,13 +22,13 @@ from huggingface_hub import constants
 from toolkit.firefox.published import (
     COLLECTIONS,
     LICENSE,
-    Model,
-    ModelFile,
-    choose,
-    no_such_pair,
-    parse_list,
+    _choose,
+    _Model,
+    _ModelFile,
+    _no_such_pair,
+    _parse_list,
+    _version_key,
     sides,
-    version_key,
 )
 from toolkit.system.contents import hash_file
 from toolkit.system.errors import FULL, without_secrets
@@ -82,7 +82,7 @@ def fetch_firefox(pair: str) -> Path:
         return _complete_folder(cache, pair)
 
 
-def server() -> str:
+def _server() -> str:
     """The address of the server that has the list.
 
     Raises:
@@ -94,25 +94,25 @@ def server() -> str:
     return address
 
 
-def _newest_cached(cache: Path, pair: str) -> tuple[Path, Model] | None:
+def _newest_cached(cache: Path, pair: str) -> tuple[Path, _Model] | None:
     """The newest model of a pair in its cache, and its folder; what has no whole record is none."""
     models = [(path.parent, model) for path in cache.glob(f"*/{RECORD}") if (model := _read_record(path, pair))]
-    return max(models, key=lambda entry: (version_key(entry[1].version), entry[0].name), default=None)
+    return max(models, key=lambda entry: (_version_key(entry[1].version), entry[0].name), default=None)
 
 
-def _read_record(path: Path, pair: str) -> Model | None:
+def _read_record(path: Path, pair: str) -> _Model | None:
     """The model of which a record tells; None if the record is damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        files = tuple(ModelFile(**file) for file in record["files"])
-        model = Model(record["pair"], record["version"], record["architecture"], record["collection"], files)
-        version_key(model.version)
+        files = tuple(_ModelFile(**file) for file in record["files"])
+        model = _Model(record["pair"], record["version"], record["architecture"], record["collection"], files)
+        _version_key(model.version)
         return model if model.pair == pair and files else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def _find_damaged(folder: Path, model: Model) -> list[str]:
+def _find_damaged(folder: Path, model: _Model) -> list[str]:
     """The names of the files of a model that are not whole in a folder."""
     return [file.name for file in model.files if not _is_whole(folder / file.name, file.size, file.sha256)]
 
@@ -129,7 +129,7 @@ def _complete_folder(cache: Path, pair: str) -> Path:
         OSError: As `fetch_firefox`.
         ValueError: As `fetch_firefox`.
     """
-    address = server()
+    address = _server()
     cached = _newest_cached(cache, pair)
     model = cached[1] if cached else _find_model(address, pair)
     folder = cached[0] if cached else cache / f"firefox-{pair}-{model.version}-{model.architecture}"
@@ -155,7 +155,7 @@ def _complete_folder(cache: Path, pair: str) -> Path:
     return folder
 
 
-def _find_model(address: str, pair: str) -> Model:
+def _find_model(address: str, pair: str) -> _Model:
     """The model of a pair in the first collection of a server that has one.
 
     Raises:
@@ -166,16 +166,16 @@ def _find_model(address: str, pair: str) -> Model:
     for collection in COLLECTIONS:
         url = f"{address}/buckets/main/collections/{collection}/records"
         try:
-            records = parse_list(_retry(partial(answer_of, url)), without_secrets(url))
+            records = _parse_list(_retry(partial(answer_of, url)), without_secrets(url))
         except FileNotFoundError as error:
             errors.append(error)
             continue
-        if model := choose(records, pair, collection):
+        if model := _choose(records, pair, collection):
             return model
         all_records += records
     if len(errors) == len(COLLECTIONS):
         raise errors[0]
-    raise no_such_pair(pair, all_records)
+    raise _no_such_pair(pair, all_records)
 
 
 def _attachments(address: str) -> str:
@@ -223,7 +223,7 @@ def _is_full(error: OSError) -> bool:
     return any(getattr(cause, "errno", None) in FULL for cause in (error, error.__cause__))
 
 
-def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
+def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
     """Fetch a file of a model, which gets its name when it is whole.
 
     Args:
@@ -255,7 +255,7 @@ def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
             copy.unlink(missing_ok=True)
 
 
-def _download_whole(url: str, path: Path, file: ModelFile) -> None:
+def _download_whole(url: str, path: Path, file: _ModelFile) -> None:
     """Copy what is sent of a file to the disk.
 
     Raises:
@@ -269,7 +269,7 @@ def _download_whole(url: str, path: Path, file: ModelFile) -> None:
         )
 
 
-def _decompress(received: Path, plain: Path, file: ModelFile) -> None:
+def _decompress(received: Path, plain: Path, file: _ModelFile) -> None:
     """Write what a file is compressed from.
 
     Raises:

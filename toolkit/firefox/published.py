@@ -36,7 +36,7 @@ ANDROID = re.compile(r"env\.appinfo\.OS\s*==\s*'Android'")  # of a record for te
 
 
 @dataclass(frozen=True)
-class ModelFile:
+class _ModelFile:
     """A file of a model: its name, bytes and SHA-256 on the disk, and where and how it is sent.
 
     Attributes:
@@ -62,17 +62,17 @@ class ModelFile:
 
 
 @dataclass(frozen=True)
-class Model:
+class _Model:
     """A translation model in the list: what it is, and its files sorted by name."""
 
     pair: str
     version: str
     architecture: str
     collection: str
-    files: tuple[ModelFile, ...]
+    files: tuple[_ModelFile, ...]
 
 
-def parse_list(content: bytes, url: str) -> list[dict]:
+def _parse_list(content: bytes, url: str) -> list[dict]:
     """The records of a collection, without those that name no languages, type and version.
 
     Args:
@@ -118,7 +118,7 @@ def sides(pair: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
-def version_key(version: str) -> tuple:
+def _version_key(version: str) -> tuple:
     """What versions are compared by; a released one is newer than all that are not, such as 3.1a1.
 
     >>> sorted(["3.0", "3.1a2", "2.10", "2.9", "3.1a10"], key=version_key)
@@ -134,7 +134,7 @@ def version_key(version: str) -> tuple:
     return letters is None, int(major), int(minor), int(patch or 0), letters or "", int(number or 0)
 
 
-def choose(records: Iterable[dict], pair: str, collection: str) -> Model | None:
+def _choose(records: Iterable[dict], pair: str, collection: str) -> _Model | None:
     """The model of a pair that is taken: of those with all their files and a version that is read, in this order.
 
     A released version before others; the newest; one that is not for Android alone; one that is no variant; the
@@ -156,7 +156,7 @@ def choose(records: Iterable[dict], pair: str, collection: str) -> Model | None:
         return None
     model, files = max(sets, key=lambda entry: _preference(entry[0]))
     architecture = model.get("architecture")
-    return Model(
+    return _Model(
         pair,
         model["version"],
         architecture if isinstance(architecture, str) and re.fullmatch(r"[\w-]+", architecture) else "unknown",
@@ -184,7 +184,7 @@ def _preference(model: dict) -> tuple:
     rank = ARCHITECTURES.index(architecture) if architecture in ARCHITECTURES else len(ARCHITECTURES)
     android = bool(ANDROID.search(str(model.get("filter_expression", ""))))
     variant = str(model.get("variant") or "")
-    return version_key(model["version"]), not android, not variant, -rank, _age(model)
+    return _version_key(model["version"]), not android, not variant, -rank, _age(model)
 
 
 def _age(record: dict) -> tuple:
@@ -211,7 +211,7 @@ def _belongs(record: dict, model: dict) -> bool:
     return _pair(record) == _pair(model) and record["version"] == model["version"] and all(same)
 
 
-def _parse_file(kind: str, record: dict) -> ModelFile:
+def _parse_file(kind: str, record: dict) -> _ModelFile:
     """The file of a record.
 
     Raises:
@@ -221,7 +221,7 @@ def _parse_file(kind: str, record: dict) -> ModelFile:
     try:
         attachment = record["attachment"]
         size, sha256 = int(attachment["size"]), attachment["hash"].lower()
-        file = ModelFile(
+        file = _ModelFile(
             name,
             int(record.get("decompressedSize", size)),
             record.get("decompressedHash", sha256).lower(),
@@ -241,7 +241,7 @@ def _parse_file(kind: str, record: dict) -> ModelFile:
     return file
 
 
-def no_such_pair(pair: str, records: Sequence[dict]) -> ValueError:
+def _no_such_pair(pair: str, records: Sequence[dict]) -> ValueError:
     """The error of a pair that no collection has: what there is from and to its languages, and the way by English."""
     newer = {record["version"] for record in records if _pair(record) == pair and record["fileType"] == "model"}
     if newer and all(_major({"version": version}) > NEWEST for version in newer):

@@ -65,7 +65,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         tell_idle_gpus(state)
         torch.set_num_threads(settings.threads)
         translator = load_translator(settings.model, settings.dtype, state.device, settings.lang, settings.source_lang)
-        recipe = partial(back_translated, translator=translator, settings=settings)
+        recipe = partial(_back_translated, translator=translator, settings=settings)
     with in_folder(folder, record, FREE, state):
         if not translated_before:
             make_run(folder, settings.input_rows(), settings.shard_rows, recipe, state)
@@ -76,7 +76,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         )
 
 
-def back_translated(rows: Iterable[Row], translator: Translator, settings: BackTranslation) -> Iterator[Row]:
+def _back_translated(rows: Iterable[Row], translator: Translator, settings: BackTranslation) -> Iterator[Row]:
     """Give every row the greedy translation of its reference as its only candidate, in normal form.
 
     Args:
@@ -91,11 +91,11 @@ def back_translated(rows: Iterable[Row], translator: Translator, settings: BackT
     Source: ParaZh (Hao et al. 2022), section 2.3.
     """
     shard = list(translate_rows(rows, translator, GREEDY, settings.batch_rows))
-    refuse_pairs([row for row in shard if row.candidates[0].reason is None], settings, settings.source_lang)
+    _refuse_pairs([row for row in shard if row.candidates[0].reason is None], settings, settings.source_lang)
     yield from shard
 
 
-def refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str) -> None:
+def _refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str) -> None:
     """Give each row's only candidate its normal form, and a reason if a rule refuses it as the source of its reference.
 
     Args:

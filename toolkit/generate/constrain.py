@@ -16,7 +16,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
-from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.generate.merge import _merge, _rows_at_once, _source_too_long, max_output_tokens
 from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
 
@@ -52,7 +52,7 @@ def constrain_rows(
             If there are none, as in the papers, any word may be said.
 
     Yields:
-        The rows in their order, `candidates` filled. Reasons are those of `merge`, and three of candidates without
+        The rows in their order, `candidates` filled. Reasons are those of `_merge`, and three of candidates without
         text: "constraint_unspellable" for a set with a required phrase that the vocabulary cannot spell,
         "constraint_unmet" for a set under which nothing was found, and "source_too_long" for a source with more tokens
         than the model has positions.
@@ -60,18 +60,18 @@ def constrain_rows(
     Source: ParaBank (Hu et al. 2019a), section 3.2.
     """
     shard, engine = list(rows), engine_of(translator.model)
-    table = word_table(translator.target, engine.device)
+    table = _word_table(translator.target, engine.device)
     known_word_hashes = _known_words(frozenset(known_words), engine.device) if known_words else None
     sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
     for i in (i for i in order if len(sources[i]) > engine.limit):
-        shard[i].candidates = [source_too_long(method, translator.signature)]
+        shard[i].candidates = [_source_too_long(method, translator.signature)]
     row_sets = {i: _recipes_of_sets(list_sets(shard[i])) for i in order if len(sources[i]) <= engine.limit}
     for i in row_sets:
         shard[i].candidates += _pop_unspellable(row_sets[i], translator, method)
     hypothesis_counts = {i: len(sets) * beam for i, sets in row_sets.items()}
     tokens = [len(ids) for ids in sources]
-    for batch in releasing(batches([i for i in order if row_sets.get(i)], tokens, hypothesis_counts, batch_rows)):
+    for batch in releasing(_batches([i for i in order if row_sets.get(i)], tokens, hypothesis_counts, batch_rows)):
         with at_hand([shard[i] for i in batch]):
             sets, search_counts = (
                 [constraint_set for i in batch for constraint_set in row_sets[i]],
@@ -97,7 +97,7 @@ def constrain_rows(
 
 
 @lru_cache(maxsize=2)
-def word_table(pieces: Pieces, device: torch.device) -> WordTable:
+def _word_table(pieces: Pieces, device: torch.device) -> WordTable:
     """The table of a vocabulary, made once for all shards."""
     return WordTable.of(pieces.surfaces(), pieces.eos, device)
 
@@ -108,14 +108,14 @@ def _known_words(words: frozenset[str], device: torch.device) -> KnownWords:
     return KnownWords.of(words, device)
 
 
-def batches(
+def _batches(
     order: Sequence[int], tokens: Sequence[int], hypotheses: Mapping[int, int], batch_rows: int
 ) -> Iterator[list[int]]:
     """Cut rows into batches whose searches follow at most `batch_rows` hypotheses; a batch has at least one row.
 
-    Batches of long sentences have fewer (`rows_at_once`).
+    Batches of long sentences have fewer (`_rows_at_once`).
 
-    >>> list(batches([1, 0, 2], [3, 2, 4], {0: 4, 1: 8, 2: 12}, batch_rows=12))
+    >>> list(_batches([1, 0, 2], [3, 2, 4], {0: 4, 1: 8, 2: 12}, batch_rows=12))
     [[1, 0], [2]]
 
     Args:
@@ -126,7 +126,7 @@ def batches(
     """
     batch: list[int] = []
     for row in order:
-        if batch and sum(hypotheses[i] for i in batch) + hypotheses[row] > rows_at_once(batch_rows, tokens[row]):
+        if batch and sum(hypotheses[i] for i in batch) + hypotheses[row] > _rows_at_once(batch_rows, tokens[row]):
             yield batch
             batch = []
         batch.append(row)
@@ -190,7 +190,7 @@ def _candidates(
         for hypothesis, text in zip(hypotheses, texts, strict=True):
             outputs += [(hypothesis, text, origin) for origin in _origins(constraint_set, recipes, text)]
         unmet_origins += [] if hypotheses else _origins(constraint_set, recipes, "")
-    candidates = merge(
+    candidates = _merge(
         [h for h, _, _ in outputs], [t for _, t, _ in outputs], [o for _, _, o in outputs], method, translator.signature
     )
     if unmet_origins:

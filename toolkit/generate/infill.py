@@ -16,18 +16,18 @@ from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.generate.keywords import Keyword, keywords, permutations
-from toolkit.generate.merge import even_batches, max_output_tokens, merge, source_too_long
+from toolkit.generate._substitute import substituted
+from toolkit.generate.keywords import Keyword, _permutations, keywords
+from toolkit.generate.merge import _even_batches, _merge, _source_too_long, max_output_tokens
 from toolkit.generate.sentinels import (
     MOST_KEYWORDS,
-    fills,
+    _fills,
+    _sentinel_ids,
+    _unmet,
     infill_input,
     infill_output,
     sentence_of,
-    sentinel_ids,
-    unmet,
 )
-from toolkit.generate.substitute import substituted
 from toolkit.generate.synonyms import Synonyms
 from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
@@ -51,7 +51,7 @@ def infill_rows(
 
     Args:
         rows: Rows with a reference and its context, without candidates; all of a shard are held at a time.
-        infiller: A T5-type model (`sentinel_ids`).
+        infiller: A T5-type model (`_sentinel_ids`).
         stop_words: Of the references' language, in lower case.
         synonyms: What may replace a keyword; None replaces nothing.
         most_permutations: The most orders of the keywords.
@@ -63,7 +63,7 @@ def infill_rows(
 
     Yields:
         The rows in their order, `candidates` filled. The origin of a candidate has the keywords in their order. Reasons
-        are those of `toolkit.generate.merge.merge`, and two of candidates without text: "no_keywords" for a reference
+        are those of `toolkit.generate.merge._merge`, and two of candidates without text: "no_keywords" for a reference
         that has none, and "source_too_long" for one that is with its context longer than the model reads.
 
     Source: ParaNet, sections 3.1 and 3.2, appendix A.
@@ -81,20 +81,22 @@ def infill_rows(
     searches: list[Search] = []
     for number, (row, phrases) in enumerate(zip(shard, phrases_by_row, strict=True)):
         rng = random.Random(f"{seed}\t{row.id}")
-        orders = [[phrases[i] for i in order] for order in permutations(len(phrases), most_permutations, rng)]
+        orders = [[phrases[i] for i in order] for order in _permutations(len(phrases), most_permutations, rng)]
         searches += searches_of(row, number, orders if phrases else [], infiller)
     pairs_by_row = search(shard, searches, infiller, beam, batch_rows)
     for row, pairs in zip(shard, pairs_by_row, strict=True):
         texts = texts_of(row.reference, pairs, infiller)
-        origins = [Origin(None, order, [], unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
-        row.candidates += merge([hypothesis for _, hypothesis in pairs], texts, origins, "infill", infiller.signature)
+        origins = [Origin(None, order, [], _unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
+        row.candidates += _merge([hypothesis for _, hypothesis in pairs], texts, origins, "infill", infiller.signature)
     yield from shard
 
 
 def texts_of(reference: str, pairs: Sequence[tuple[list[str], Hypothesis]], infiller: Translator) -> list[str]:
     """The sentence that each hypothesis and its order of keywords make."""
-    marks = sentinel_ids(infiller)
-    return [sentence_of(order, fills(hypothesis.ids, marks, infiller.target), reference) for order, hypothesis in pairs]
+    marks = _sentinel_ids(infiller)
+    return [
+        sentence_of(order, _fills(hypothesis.ids, marks, infiller.target), reference) for order, hypothesis in pairs
+    ]
 
 
 def searches_of(row: Row, number: int, orders: Sequence[list[str]], infiller: Translator) -> list[Search]:
@@ -105,7 +107,7 @@ def searches_of(row: Row, number: int, orders: Sequence[list[str]], infiller: Tr
     before, after = row.context_before or "", row.context_after or ""
     inputs = infiller.source.encode([infill_input(order, before, after) for order in orders])
     if max(map(len, inputs)) > engine_of(infiller.model).limit:
-        row.candidates = [source_too_long("infill", infiller.signature)]
+        row.candidates = [_source_too_long("infill", infiller.signature)]
         return []
     return [(number, order, ids) for order, ids in zip(orders, inputs, strict=True)]
 
@@ -117,7 +119,7 @@ def search(
     engine, order_counts = engine_of(infiller.model), Counter(number for number, _, _ in searches)
     lengths = [len(ids) for ids in infiller.target.encode([row.reference for row in shard])]
     pairs_by_row: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
-    for indices in releasing(even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
+    for indices in releasing(_even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
         batch = [searches[index] for index in indices]
         numbers = [number for number, _, _ in batch]
         with at_hand([shard[number] for number in numbers], sum(1 / order_counts[number] for number in numbers)):

@@ -39,10 +39,10 @@ BEFORE_PARTICIPLE = _words("am is are was were be been being get got have has ha
 ADJECTIVE_ENDINGS = ("able", "ible", "ous", "al", "ive", "ful", "less", "ic", "ish")
 
 
-def inflections(word: str) -> list[str]:
+def _inflections(word: str) -> list[str]:
     """All single-word, lower-case, alphabetical forms of all lemmas of a word, sorted, the word among them.
 
-    >>> inflections("took"), inflections("myth"), inflections("for")
+    >>> _inflections("took"), _inflections("myth"), _inflections("for")
     (['take', 'taken', 'takes', 'taking', 'took'], ['myth', 'myths'], ['for'])
 
     Args:
@@ -52,36 +52,36 @@ def inflections(word: str) -> list[str]:
     """
     lemmas = [(lemma, part) for part, part_lemmas in lemminflect.getAllLemmas(word).items() for lemma in part_lemmas]
     spellings = [forms for lemma, part in lemmas for forms in lemminflect.getAllInflections(lemma, upos=part).values()]
-    return sorted({word, *(form for forms in spellings for form in forms if is_plain(form))})
+    return sorted({word, *(form for forms in spellings for form in forms if _is_plain(form))})
 
 
-def verb_forms(word: str) -> list[str]:
+def _verb_forms(word: str) -> list[str]:
     """The forms of a verb, sorted, the word among them, in the spelling that the dictionary gives first.
 
     A text will be required to say one of them, so rare spellings are left out (LemmInflect has "occured" beside
     "occurred"). Of two lemmas the first counts ("saw" is a form of "see").
 
-    >>> verb_forms("occurred"), verb_forms("saw")
+    >>> _verb_forms("occurred"), _verb_forms("saw")
     (['occur', 'occurred', 'occurring', 'occurs'], ['saw', 'see', 'seeing', 'seen', 'sees'])
     """
     lemmas = lemminflect.getAllLemmas(word, upos="VERB").get("VERB", ())[:1]
     first = [forms[0] for lemma in lemmas for forms in lemminflect.getAllInflections(lemma, upos="VERB").values()]
-    return sorted({word, *filter(is_plain, first)})
+    return sorted({word, *filter(_is_plain, first)})
 
 
-def is_plain(word: str) -> bool:
+def _is_plain(word: str) -> bool:
     """Whether a word is of lower-case letters only: "only lowercased alphabetical tokens" (ParaBank, section 3.2).
 
-    >>> [is_plain(word) for word in ("work", "Work", "o'clock", "3rd")]
+    >>> [_is_plain(word) for word in ("work", "Work", "o'clock", "3rd")]
     [True, False, False, False]
     """
     return word.isalpha() and word.islower()
 
 
-def coarse(penn: str) -> str:
+def _coarse(penn: str) -> str:
     """The coarse part of speech of a Penn Treebank tag.
 
-    >>> [coarse(tag) for tag in ("NNS", "VBD", "JJR", "RB", "IN", "MD")]
+    >>> [_coarse(tag) for tag in ("NNS", "VBD", "JJR", "RB", "IN", "MD")]
     ['NOUN', 'VERB', 'ADJ', 'ADV', 'OTHER', 'OTHER']
     """
     return PENN.get(penn[:2], "OTHER")
@@ -182,6 +182,6 @@ def spacy_tagger(name: str) -> Tagger:
         raise ValueError(f"wanted a spaCy model with a tagger, got {name!r} with {pipeline.pipe_names}: name another")
 
     def tag(words: Sequence[str]) -> list[str]:
-        return [coarse(token.tag_) for token in pipeline(spacy.tokens.Doc(pipeline.vocab, words=list(words)))]
+        return [_coarse(token.tag_) for token in pipeline(spacy.tokens.Doc(pipeline.vocab, words=list(words)))]
 
     return tag

@@ -122,7 +122,7 @@ def _is_modal(before: str, text: str) -> bool:
     return text.lower().replace("’", "'") == NEGATION and before.lower() not in STOP_WORDS
 
 
-def permutations(count: int, maximum: int, rng: random.Random) -> list[tuple[int, ...]]:
+def _permutations(count: int, maximum: int, rng: random.Random) -> list[tuple[int, ...]]:
     """Different random orders of so many things; all orders, if there are no more than wanted.
 
     Args:

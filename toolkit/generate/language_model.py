@@ -13,8 +13,8 @@ import torch
 
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Candidate, Origin, Row
-from toolkit.generate.prompt import Prompt
-from toolkit.generate.replies import is_refusal, sentence_in
+from toolkit.generate._replies import is_refusal, sentence_in
+from toolkit.generate.prompt import _Prompt
 from toolkit.models.language_model import LanguageModel
 from toolkit.models.served import ServedModel, served_replies
 
@@ -35,7 +35,7 @@ class Asking:
         seed: Of the draw.
     """
 
-    prompt: Prompt
+    prompt: _Prompt
     samples: int
     temperature: float
     top_p: float
@@ -75,7 +75,7 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: As
     )
     signature = f"{model.signature}|{asking.signature}"
     for row, row_replies in zip(shard, replies, strict=True):
-        row.candidates = merged(row_replies, row.reference, asking.prompt.name, signature)
+        row.candidates = _merged(row_replies, row.reference, asking.prompt.name, signature)
     yield from shard
 
 
@@ -175,7 +175,7 @@ def _draw_replies(
     return [(text, bool(stops & set(ids))) for text, ids in zip(texts, reply_ids, strict=True)]
 
 
-def merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, signature: str) -> list[Candidate]:
+def _merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, signature: str) -> list[Candidate]:
     """One candidate for each distinct sentence or refusal of the replies to a prompt."""
     candidate_by_text: dict[str, Candidate] = {}
     for reply, ended in replies:

@@ -17,13 +17,13 @@ def max_output_tokens(source_tokens: int) -> int:
     return MAX_TOKENS_PER_SOURCE_TOKEN * source_tokens + MAX_TOKENS_MORE
 
 
-def rows_at_once(batch_rows: int, source_tokens: int) -> float:
+def _rows_at_once(batch_rows: int, source_tokens: int) -> float:
     """How many rows a batch may have, if its longest source has so many tokens.
 
     The caches of a batch take memory for rows times tokens: without this a few long texts would take as much as a
     thousand usual ones.
 
-    >>> rows_at_once(2400, 10), rows_at_once(2400, 64)
+    >>> _rows_at_once(2400, 10), _rows_at_once(2400, 64)
     (2400, 1200.0)
 
     Args:
@@ -33,10 +33,10 @@ def rows_at_once(batch_rows: int, source_tokens: int) -> float:
     return batch_rows if source_tokens <= LONG else batch_rows * LONG / source_tokens
 
 
-def even_batches(tokens: Sequence[int], batch_rows: int) -> Iterator[list[int]]:
-    """Cut sources into batches of similar length, short ones first; long sources have smaller ones (`rows_at_once`).
+def _even_batches(tokens: Sequence[int], batch_rows: int) -> Iterator[list[int]]:
+    """Cut sources into batches of similar length, short ones first; long sources have smaller ones (`_rows_at_once`).
 
-    >>> list(even_batches([5, 3, 64, 4], 2))
+    >>> list(_even_batches([5, 3, 64, 4], 2))
     [[1, 3], [0], [2]]
 
     Args:
@@ -48,7 +48,7 @@ def even_batches(tokens: Sequence[int], batch_rows: int) -> Iterator[list[int]]:
     """
     batch: list[int] = []
     for i in sorted(range(len(tokens)), key=tokens.__getitem__):
-        if batch and len(batch) + 1 > rows_at_once(batch_rows, tokens[i]):
+        if batch and len(batch) + 1 > _rows_at_once(batch_rows, tokens[i]):
             yield batch
             batch = []
         batch.append(i)
@@ -56,12 +56,12 @@ def even_batches(tokens: Sequence[int], batch_rows: int) -> Iterator[list[int]]:
         yield batch
 
 
-def source_too_long(method: str, generator: str) -> Candidate:
+def _source_too_long(method: str, generator: str) -> Candidate:
     """The only candidate of a row whose source has more tokens than the model has positions; it has no text."""
     return Candidate("", method, draws=0, generator=generator, reason="source_too_long")
 
 
-def merge(
+def _merge(
     outputs: Sequence[Sample | Hypothesis], texts: Sequence[str], origins: Sequence[Origin], method: str, generator: str
 ) -> list[Candidate]:
     """One candidate for each distinct text.

@@ -79,7 +79,7 @@ def pivot_rows(
         that cannot be translated has a candidate without text, with the reason.
     """
     shard = list(rows)
-    translations = find_pivots(shard, forward, settings)
+    translations = _find_pivots(shard, forward, settings)
     pivots = {
         row_id: [c.text for c in row_candidates if c.reason is None] for row_id, row_candidates in translations.items()
     }
@@ -101,11 +101,11 @@ def pivot_rows(
         candidates[row_id] += row.candidates
     for row in shard:
         row.source, row.source_lang = next(iter(pivots[row.id]), row.reference), pivot_lang
-        row.candidates = merge_equal(candidates[row.id])
+        row.candidates = _merge_equal(candidates[row.id])
         yield row
 
 
-def find_pivots(rows: Sequence[Row], forward: Translator, settings: PivotDecoding) -> dict[str, list[Candidate]]:
+def _find_pivots(rows: Sequence[Row], forward: Translator, settings: PivotDecoding) -> dict[str, list[Candidate]]:
     """The best translations of each row's reference, best first, by the row's id; those with a reason are no pivots."""
     sources = [replace(row, source=row.reference, candidates=[]) for row in rows]
     beam = max(settings.beam, settings.pivots)
@@ -181,7 +181,7 @@ def _forbid_each_word(text: str, constraints: ConstraintSet) -> list[ConstraintS
     ]
 
 
-def merge_equal(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _merge_equal(candidates: Iterable[Candidate]) -> list[Candidate]:
     """One candidate for all of the same text: that with the greatest forward score per token, with all origins."""
     by_text: dict[str, Candidate] = {}
     for candidate in candidates:

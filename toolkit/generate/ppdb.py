@@ -13,7 +13,7 @@ from pathlib import Path
 from sys import intern
 
 from toolkit.bitext.text_file import lines
-from toolkit.generate.inflections import coarse, is_plain
+from toolkit.generate.inflections import _coarse, _is_plain
 
 RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
 FIELDS = 6  # left-hand side, phrase, paraphrase, features, alignment, entailment
@@ -50,13 +50,13 @@ def read_ppdb(path: Path) -> Ppdb:
             )
         tag, word, paraphrase, relation = fields[0], fields[1], fields[2], fields[5]
         if relation in RELATIONS and _can_be_constraint(word, paraphrase):
-            paraphrases[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
+            paraphrases[intern(word), intern(relation), _coarse(tag.strip("[]"))].add(intern(paraphrase))
     return _table(paraphrases, path)
 
 
 def _can_be_constraint(word: str, paraphrase: str) -> bool:
     """Whether a pair is of two different lower-case alphabetical words."""
-    return is_plain(word) and is_plain(paraphrase) and word != paraphrase
+    return _is_plain(word) and _is_plain(paraphrase) and word != paraphrase
 
 
 def _table(paraphrases: dict[tuple[str, str, str], set[str]], path: Path) -> Ppdb:

@@ -15,7 +15,7 @@ PLACE = re.compile(r"\{(\w*)\}")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class _Prompt:
     """A prompt.
 
     Attributes:
@@ -32,7 +32,7 @@ class Prompt:
         return PLACE.sub(lambda match: values[match[1]], self.text)
 
 
-def read_prompt(name: str) -> Prompt:
+def read_prompt(name: str) -> _Prompt:
     """A prompt by its name in the toolkit, or by its file.
 
     >>> read_prompt("paraphrase").asked(Row("a-1", "a", None, None, "He left.", "en", "train")).splitlines()[-1]
@@ -53,7 +53,7 @@ def read_prompt(name: str) -> Prompt:
         raise ValueError(
             f"wanted a prompt with places of {', '.join(f'{{{place}}}' for place in PLACES)}, got {problem} in {file}"
         )
-    return Prompt(file.stem, text)
+    return _Prompt(file.stem, text)
 
 
 def prompt_file(name: str) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import token_spans, tokens
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.generate.inflections import Tagger, inflections, is_plain, part_of_speech, verb_forms
+from toolkit.generate.inflections import Tagger, _inflections, _is_plain, _verb_forms, part_of_speech
 from toolkit.generate.ppdb import Ppdb
 from toolkit.generate.systems import PPDB_RELATIONS, RECIPES, Recipe
 from toolkit.system.processes import row_seed
@@ -65,8 +65,8 @@ def constraint_sets(
         return [ConstraintSet()]
     if recipe.kind == "positional":
         phrase = first_tokens(reference, len(recipe.ranks))
-        return [ConstraintSet(not_first=forbidden_forms(phrase))] if phrase else []
-    pool, rng = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
+        return [ConstraintSet(not_first=_forbidden_forms(phrase))] if phrase else []
+    pool, rng = _token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
         return _paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, rng)
     words = _choose(recipe, pool, idf, rng)
@@ -75,17 +75,17 @@ def constraint_sets(
     if recipe.kind == "verb_form":
         part_by_word = _part_of_speech_by_word(reference, tag)
         return [ConstraintSet(positive=tuple(_random_form(word, part_by_word[word], rng) for word in words))]
-    variants = [form for word in words for form in (word, *(inflections(word) if recipe.variants else []))]
-    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in forbidden_forms(word))))]
+    variants = [form for word in words for form in (word, *(_inflections(word) if recipe.variants else []))]
+    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in _forbidden_forms(word))))]
 
 
-def token_pool(reference: str, idf: Idf) -> list[str]:
+def _token_pool(reference: str, idf: Idf) -> list[str]:
     """The words of a reference that constraints may be about, each once, in descending IDF; ties in textual order.
 
     They are the lower-case alphabetical words of the table with an IDF of at most `MAX_IDF` and, unless they are
     prepositions, at least `MIN_IDF`.
     """
-    rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word) and word not in CUT_SHORT}
+    rarity = {word: idf.idf(word) for word in tokens(reference) if _is_plain(word) and word not in CUT_SHORT}
     idf_by_word = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
     pool = [word for word, bits in idf_by_word.items() if bits >= MIN_IDF or word in PREPOSITIONS]
     return sorted(pool, key=lambda word: -idf_by_word[word])
@@ -132,12 +132,12 @@ def first_tokens(reference: str, count: int) -> str | None:
     return reference[: spans[first + count - 1][1]].strip() if first + count <= len(spans) else None
 
 
-def forbidden_forms(phrase: str) -> tuple[str, ...]:
+def _forbidden_forms(phrase: str) -> tuple[str, ...]:
     """A phrase to forbid, and its forms with "n't", which have the same tokens: "didn't" is "did" and "n't".
 
     The constraints of the decoder are on runs of letters: if "did" alone were forbidden, "didn't" could be said.
 
-    >>> forbidden_forms("often"), forbidden_forms("Why did")
+    >>> _forbidden_forms("often"), _forbidden_forms("Why did")
     (('often',), ('Why did', "Why didn't", 'Why didn’t'))
     """
     return (phrase, f"{phrase}n't", f"{phrase}n’t") if TAKES_NOT.search(phrase) else (phrase,)
@@ -158,7 +158,7 @@ def _paraphrase_pairs(
     assert ppdb is not None
     word_paraphrases = [(word, ppdb.lookup(word, relation, part_by_word[word])) for word in pool]
     return [
-        ConstraintSet((rng.choice(paraphrases),), forbidden_forms(word))
+        ConstraintSet((rng.choice(paraphrases),), _forbidden_forms(word))
         for word, paraphrases in word_paraphrases
         if paraphrases
     ]
@@ -195,7 +195,7 @@ def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> 
     choosing = [RECIPES[number] for number in systems if RECIPES[number].kind not in ("none", "positional")]
     min_words, count, largest = min((max(recipe.ranks, default=1) for recipe in choosing), default=0), 0, 0
     for reference in references:
-        count, largest = count + 1, max(largest, len(token_pool(reference, idf)))
+        count, largest = count + 1, max(largest, len(_token_pool(reference, idf)))
         if largest >= min_words:
             return
     if count:
@@ -214,4 +214,4 @@ def _part_of_speech_by_word(reference: str, tag: Tagger) -> dict[str, str]:
 
 def _random_form(word: str, part: str, rng: random.Random) -> str:
     """A random form of a verb; any other word as it is (ParaBank, table 3, footnote 5)."""
-    return rng.choice(verb_forms(word)) if part == "VERB" else word
+    return rng.choice(_verb_forms(word)) if part == "VERB" else word

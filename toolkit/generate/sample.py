@@ -15,8 +15,8 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.forbidden import Phrases
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import Sample, sample
-from toolkit.generate.constrain import word_table
-from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.generate.constrain import _word_table
+from toolkit.generate.merge import _merge, _rows_at_once, _source_too_long, max_output_tokens
 from toolkit.system.memory import releasing
 from toolkit.system.processes import row_seed, row_seeds
 from toolkit.translator.load import Translator
@@ -78,7 +78,7 @@ def sample_rows(
     each = constraint_sets * samples_per_set
     for row, ids in zip(shard, sources, strict=True):
         if len(ids) > engine.limit:
-            row.candidates = [source_too_long("sample", translator.signature)]
+            row.candidates = [_source_too_long("sample", translator.signature)]
     order = sorted(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
@@ -113,7 +113,7 @@ def sample_rows(
                     Origin(f"set-{k}", [], [w for w, _ in word_set]) for k, word_set in enumerate(sets_by_row[n])
                 ]
                 sample_origins = [origin for origin in origins for _ in range(samples_per_set)]
-                shard[i].candidates = merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
+                shard[i].candidates = _merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
     yield from shard
 
 
@@ -132,7 +132,7 @@ def _sample_texts(outputs: Sequence[Sample], pieces: Pieces) -> list[str]:
 def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
     """Cut an order of sentences into batches whose rows are expected to be `batch_rows` at most, at their peak.
 
-    Batches of long sentences have fewer (`rows_at_once`).
+    Batches of long sentences have fewer (`_rows_at_once`).
 
     >>> [len(batch) for batch in batches(range(40), [5] * 20 + [30] * 20, each=10, batch_rows=80)]
     [20, 8, 8, 4]
@@ -147,7 +147,7 @@ def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: 
     rows = 0.0
     for i in order:
         expected = each * min(1.0, SHARED_ROWS + MORE_ROWS * tokens[i])
-        if batch and rows + expected > rows_at_once(batch_rows, tokens[i]):
+        if batch and rows + expected > _rows_at_once(batch_rows, tokens[i]):
             yield batch
             batch, rows = [], 0.0
         batch.append(i)
@@ -199,7 +199,7 @@ def _build_constraints(
     if forbid == "pieces":
         return [[ids for _, spans in word_set for ids in spans] for word_set in sets]
     constraint_sets = [ConstraintSet(negative=tuple(word for word, _ in word_set)) for word_set in sets]
-    table = word_table(translator.target, translator.model.device)
+    table = _word_table(translator.target, translator.model.device)
     return LexicalConstraints.of(constraint_sets, table, translator.target.spell)
 
 

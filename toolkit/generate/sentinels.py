@@ -88,11 +88,11 @@ def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) 
             f"wanted an infiller of {lang}, got {name!r}, which states {model_lang}: give another, or --lang"
         )
     infiller = load_translator(name, dtype, device, scoring=True)  # the encoder takes as long as the decoder
-    sentinel_ids(infiller)
+    _sentinel_ids(infiller)
     return infiller
 
 
-def sentinel_ids(infiller: Translator) -> list[int]:
+def _sentinel_ids(infiller: Translator) -> list[int]:
     """The ids of the sentinels of a model.
 
     Raises:
@@ -116,12 +116,12 @@ def sentinels_in(vocabulary: Mapping[str, int], name: str) -> list[int]:
     return sentinels
 
 
-def fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]:
+def _fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]:
     """What each sentinel stands for in an output; sentinels that are not in their order end it.
 
     Args:
         ids: The output.
-        marks: The ids of the sentinels (`sentinel_ids`).
+        marks: The ids of the sentinels (`_sentinel_ids`).
         pieces: Of the output.
     """
     parts: list[list[int]] = []
@@ -146,14 +146,14 @@ def sentence_of(phrases: Sequence[str], gap_texts: Sequence[str], reference: str
     between = [*gap_texts, *[""] * (len(phrases) + 1)]
     parts = [part for pair in zip(between, [*phrases, ""], strict=False) for part in pair if part]
     text = AFTER_BRACKET.sub("", BEFORE_MARK.sub("", CLITIC.sub("", " ".join(parts))))
-    text = with_quotes(text)
+    text = _with_quotes(text)
     return text[:1].upper() + text[1:] if reference[:1].isupper() else text
 
 
-def with_quotes(text: str) -> str:
+def _with_quotes(text: str) -> str:
     """A text with no space inside of its quotation marks, of which the first opens and the second closes.
 
-    >>> with_quotes('" Go home , " he said')
+    >>> _with_quotes('" Go home , " he said')
     '"Go home ," he said'
     """
     pieces = text.split('"')
@@ -164,6 +164,6 @@ def with_quotes(text: str) -> str:
     return '"'.join(pieces)
 
 
-def unmet(phrases: Sequence[str], text: str) -> list[str]:
+def _unmet(phrases: Sequence[str], text: str) -> list[str]:
     """The keywords that a text does not say."""
     return [phrase for phrase in phrases if phrase.lower() not in text.lower()]

@@ -55,7 +55,7 @@ def read_synonyms(path: Path) -> Synonyms:
         ValueError: The folder has none of WordNet's files, a line has another form, or there is no pair of synonyms.
     """
     groups: defaultdict[str, set[int]] = defaultdict(set)
-    sets = _wordnet_sets(path) if path.is_dir() else own_sets(path)
+    sets = _wordnet_sets(path) if path.is_dir() else _own_sets(path)
     pairs = 0
     for number, words in enumerate(sets):
         pairs += len(words) > 1
@@ -66,7 +66,7 @@ def read_synonyms(path: Path) -> Synonyms:
     return Synonyms({word: frozenset(numbers) for word, numbers in groups.items()})
 
 
-def own_sets(path: Path) -> list[set[str]]:
+def _own_sets(path: Path) -> list[set[str]]:
     """The synonyms of each line of a file."""
     sets = []
     for number, raw in enumerate(lines(str(path)), 1):

@@ -1,0 +1,3 @@
+"""Words that paraphrase each other, counted in a parabank."""
+
+__all__ = ["pmi"]

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolkit.data.database import database
-from toolkit.lexicon.counts import count_joint, frequent_words, number_words
-from toolkit.lexicon.pairs import fill_tokens
+from toolkit.lexicon._counts import count_joint, frequent_words, number_words
+from toolkit.lexicon._pairs import fill_tokens
 from toolkit.system.errors import first_line
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
@@ -75,7 +75,7 @@ class _Lexicon(NamedTuple):
     """The result of `extract_lexicon`.
 
     Attributes:
-        counts: The numbers of pairs read, kept and refused (`toolkit.lexicon.pairs.fill_tokens`).
+        counts: The numbers of pairs read, kept and refused (`toolkit.lexicon._pairs.fill_tokens`).
         entries: The number of rows of the file.
         wanted: The entries of the wanted pairs of words that co-occur at least once, by the pair as it was given.
     """

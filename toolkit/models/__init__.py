@@ -1,0 +1,19 @@
+"""What translators, encoders and classifiers need from a checkpoint."""
+
+__all__ = [
+    "checkpoint",
+    "config",
+    "coverage",
+    "language_model",
+    "marian_file",
+    "marian_transformer",
+    "marian_weights",
+    "padding",
+    "precision",
+    "served",
+    "shortlist",
+    "ssru",
+    "token_trees",
+    "trainer_arguments",
+    "weights",
+]

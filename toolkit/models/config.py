@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolkit.models._gguf import checkpoint_path
 from toolkit.models.checkpoint import NEITHER, reading_model
-from toolkit.models.gguf import checkpoint_path
 
 
 def read_config(name: str, expected: str) -> Any:

@@ -13,10 +13,10 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from toolkit.models._gguf import checkpoint_path, gguf_file
 from toolkit.models.checkpoint import reading_model
-from toolkit.models.gguf import checkpoint_path, gguf_file
 from toolkit.models.precision import check_device, in_bfloat16
-from toolkit.models.weights import check_tensors, check_whole, loading
+from toolkit.models.weights import _check_tensors, check_whole, loading
 from toolkit.starters import model_name, resolve, shown_name
 from toolkit.system.extras import require
 
@@ -124,7 +124,7 @@ def _load_adapted(name: str, folder: Path, dtype: str, device: torch.device | st
         model: Any = peft.get_peft_model(base.model, config)
         state: Any = peft.set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
     unmatched_keys = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
-    check_tensors(unmatched_keys, weights, name)
+    _check_tensors(unmatched_keys, weights, name)
     with reading_model(name, "an adapter that is added to weights (LoRA)", actual):
         whole = model.merge_and_unload().to(_number(dtype, device)).eval()
     return LanguageModel(name, whole, base.tokenizer, _signature(name, whole))

@@ -1,6 +1,6 @@
 """A translator whose encoder and decoder are transformers, as `transformers` has it, from the tensors of a Marian file.
 
-Marian begins an output with a vector of zeros and computes positions otherwise than `transformers` (`positions`), and
+Marian begins an output with a vector of zeros and computes positions otherwise than `transformers` (`_positions`), and
 its norms add another epsilon. So the model gets one token more, whose embedding is zero, for the start and as padding.
 """
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from toolkit.models.ssru import EPSILON, positions
+from toolkit.models.ssru import EPSILON, _positions
 
 NEVER = -1e4  # ours: the bias of a token that is never said; float16 has it
 TIED = {"model.shared.weight", "lm_head.weight", "model.encoder.embed_positions.weight"} | {
@@ -34,7 +34,7 @@ def transformer_model(config: MarianConfig) -> MarianMTModel:
         if isinstance(module, nn.LayerNorm):
             module.eps = EPSILON
     for side in (model.model.encoder, model.model.decoder):
-        table = positions(config.max_position_embeddings, config.d_model)
+        table = _positions(config.max_position_embeddings, config.d_model)
         side.embed_positions.weight = nn.Parameter(table, requires_grad=False)
     return model
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from toolkit.models._gguf import checkpoint_path
 from toolkit.models.checkpoint import reading_model
-from toolkit.models.gguf import checkpoint_path
 from toolkit.starters import shown_name
 from toolkit.system.errors import named_line, without_secrets
 

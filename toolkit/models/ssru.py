@@ -92,7 +92,7 @@ class _RecurrentDecoder(nn.Module):
         self.dim = config.d_model
         self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.d_model)
         self.layers = nn.ModuleList(_RecurrentLayer(config) for _ in range(config.decoder_layers))
-        self.register_buffer("positions", positions(config.max_position_embeddings, config.d_model), persistent=False)
+        self.register_buffer("positions", _positions(config.max_position_embeddings, config.d_model), persistent=False)
 
     def recurrent_layers(self) -> list[_RecurrentLayer]:
         """The layers."""
@@ -149,7 +149,7 @@ class SsruModel(MarianPreTrainedModel):
         for module in self.encoder.modules():
             if isinstance(module, nn.LayerNorm):
                 module.eps = EPSILON
-        table = positions(config.max_position_embeddings, config.d_model)
+        table = _positions(config.max_position_embeddings, config.d_model)
         self.encoder.embed_positions.weight = nn.Parameter(table, requires_grad=False)
 
     def get_encoder(self, modality: str | None = None) -> MarianEncoder:
@@ -181,7 +181,7 @@ class SsruModel(MarianPreTrainedModel):
         return self.lm_head(self.decoder.read(decoder_input_ids, keys, values, mask))
 
 
-def positions(count: int, dim: int) -> Tensor:
+def _positions(count: int, dim: int) -> Tensor:
     """(count, dim) Marian's position embeddings: all sines, then all cosines; the last wave is the longest, exactly.
 
     `transformers` has another longest wave, 10,000 to the power of 1 - 2 / dim. They are computed in float64,

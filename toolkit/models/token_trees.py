@@ -78,7 +78,7 @@ class TokenTrees:
 
 
 @torch.inference_mode()
-def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list[float]]:
+def _tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list[float]]:
     """The log-probabilities of the tokens of each text after its beginning.
 
     Args:
@@ -95,13 +95,13 @@ def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list
     followed = sorted({trees.parents[node] for node in scored})
     row_by_node = {node: row for row, node in enumerate(followed)}
     rows = [row_by_node[trees.parents[node]] for node in scored]
-    logits = tree_logits(trees, network, followed)
+    logits = _tree_logits(trees, network, followed)
     logs = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
     log_probabilities = dict(zip(scored, logs[rows, [trees.ids[node] for node in scored]].tolist(), strict=True))
     return [[log_probabilities[node] for node in path] for path in trees.paths]
 
 
-def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
+def _tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
     """(nodes, vocabulary) logits of the tokens that follow some nodes; the output layer computes no others."""
     sees = trees.mask()
     blocked = torch.zeros(sees.shape, dtype=network.dtype).masked_fill_(~sees, torch.finfo(network.dtype).min)
@@ -143,7 +143,7 @@ def log_probabilities_after(
     log_probabilities: list[list[list[float]]] = [[] for _ in queries]
     for trees, numbers in _batches(queries, full, max_positions, most_tokens):
         with working(numbers):
-            scores = tree_log_probabilities(trees, model)
+            scores = _tree_log_probabilities(trees, model)
         for number, score in zip(numbers, scores, strict=True):
             log_probabilities[number].append(score)
     return log_probabilities
@@ -206,7 +206,7 @@ def check_reads_trees(model: LanguageModel) -> None:
         trees.add(beginning, texts)
         for text, path in zip(texts, trees.paths, strict=True):
             alone = network(torch.tensor([[*beginning, *text]], device=network.device), use_cache=False).logits[0]
-            together = tree_logits(trees, network, path)
+            together = _tree_logits(trees, network, path)
             expected = alone[len(beginning) :].float()
             error = (together.float() - expected).square().mean().sqrt() / expected.std()
             if not error <= CLOSE.get(network.dtype, CLOSE[torch.float32]):

@@ -39,7 +39,7 @@ def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
             f"wanted {tensor} of shape {tuple(expected_shape)}, as {name!r}'s config.json says, got "
             f"{tuple(actual_shape)}; save the model with its own config.json"
         )
-    check_tensors(missing, model.state_dict(), name)
+    _check_tensors(missing, model.state_dict(), name)
 
 
 def load_whole(
@@ -70,15 +70,15 @@ def load_whole(
     with reading_model(name, expected, f"which is {alternatives}"), loading() as missing:
         model = load()
     if pretrained_of is None:
-        check_tensors(_without_poolers(missing), model.state_dict(), name)
+        _check_tensors(_without_poolers(missing), model.state_dict(), name)
     else:
         pretrained = pretrained_of(model)
         required = [tensor for tensor in missing if tensor.startswith(f"{pretrained.base_model_prefix}.")]
-        check_tensors(_without_poolers(required), pretrained.base_model.state_dict(), name)
+        _check_tensors(_without_poolers(required), pretrained.base_model.state_dict(), name)
     return model
 
 
-def check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], name: str) -> None:
+def _check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], name: str) -> None:
     """Refuse a checkpoint of which a tensor is missing or not finite.
 
     Args:
@@ -95,7 +95,7 @@ def check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], n
             f"wanted a model with all its tensors, got {name!r} without {missing[0]}{more}; save the whole model again"
         )
     for tensor, values in tensors.items():
-        if values.is_floating_point() and values.numel() and not finite(values):
+        if values.is_floating_point() and values.numel() and not _finite(values):
             raise ValueError(
                 f"wanted finite weights, got NaN or infinity in {tensor} of {name!r}; train or save it anew"
             )
@@ -140,7 +140,7 @@ def _is_computed(model: PreTrainedModel, tensor: str) -> bool:
     return "Sinusoidal" in type(model.get_submodule(tensor.rpartition(".")[0])).__name__
 
 
-def finite(values: torch.Tensor) -> bool:
+def _finite(values: torch.Tensor) -> bool:
     """Whether a tensor holds neither NaN nor infinity; without a mask of the tensor's size."""
     if values.dtype in FLOAT8:  # torch.aminmax has no kernel for it
         values = values.bfloat16()

@@ -10,12 +10,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolkit.package.card import card_of, template
-from toolkit.package.checksums import write_checksums
-from toolkit.package.counts import no_paraphrase_message
+from toolkit.package.card import _template, card_of
+from toolkit.package.checksums import _write_checksums
+from toolkit.package.counts import _no_paraphrase_message
 from toolkit.package.folder import check_version
-from toolkit.package.parquet import finished_shards, write_parquet
-from toolkit.package.plots import TRANSLATED, draw_pictures
+from toolkit.package.parquet import _write_parquet, finished_shards
+from toolkit.package.plots import TRANSLATED, _draw_pictures
 from toolkit.package.statistics import measure
 from toolkit.run.shard_runs import MAKERS
 from toolkit.score.overlap import PieceSplitter
@@ -76,9 +76,9 @@ def package_parabank(
     shard_paths, settings = finished_shards(shards), read_record(shards / SETTINGS)
     with _hidden_sibling(output_dir.resolve()) as folder:
         equal = find_equal_pairs(shard_paths)
-        files = write_parquet(shard_paths, folder, equal.repeated, max_rows_per_file)
+        files = _write_parquet(shard_paths, folder, equal.repeated, max_rows_per_file)
         if not files["pairs"]:
-            raise ValueError(no_paraphrase_message(shard_paths))
+            raise ValueError(_no_paraphrase_message(shard_paths))
         statistics = measure(shard_paths, files, equal.copies, pieces)
         if settings.get("text") and statistics["source_languages"]:
             statistics[TRANSLATED] = True
@@ -87,9 +87,9 @@ def package_parabank(
         write_whole(folder / STATISTICS, as_json(statistics))
         if (shards / CONTAMINATION).is_file():
             write_whole(folder / CONTAMINATION, (shards / CONTAMINATION).read_bytes())
-        draw_pictures(statistics, folder)
+        _draw_pictures(statistics, folder)
         write_whole(folder / "README.md", card_of(folder, manifest, files, statistics))
-        write_checksums(folder)
+        _write_checksums(folder)
     return statistics
 
 
@@ -103,7 +103,7 @@ def check_package(output_dir: Path, version: str, builder: str) -> None:
     """
     check_version(version)
     check_output_folder(output_dir, MANIFEST)
-    template(builder)
+    _template(builder)
 
 
 def _check_models(models: list[dict]) -> None:
@@ -150,11 +150,11 @@ def _hidden_sibling(output_dir: Path) -> Iterator[Path]:
     Yields:
         The path of the hidden folder, which does not exist yet.
     """
-    folder = sibling(output_dir, "packaging")
+    folder = _sibling(output_dir, "packaging")
     _remove_leftovers(output_dir, "packaging")
     try:
         yield folder
-        replace_folder(output_dir, folder)
+        _replace_folder(output_dir, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -181,10 +181,10 @@ def _public_settings(settings: dict) -> dict:
     return {key: public_value(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
 
 
-def sibling(folder: Path, purpose: str) -> Path:
+def _sibling(folder: Path, purpose: str) -> Path:
     """The path of a hidden folder beside another, on the same file system, for this process alone.
 
-    >>> name = sibling(Path("build/parabank2"), "packaging").name
+    >>> name = _sibling(Path("build/parabank2"), "packaging").name
     >>> name.startswith(".parabank2.packaging.") and name.endswith(f".{os.getpid()}")
     True
     """
@@ -193,7 +193,7 @@ def sibling(folder: Path, purpose: str) -> Path:
 
 def _remove_leftovers(folder: Path, purpose: str) -> None:
     """Remove the hidden siblings of a folder that ended processes of this machine left; those of running ones stay."""
-    name = sibling(folder, purpose).stem
+    name = _sibling(folder, purpose).stem
     for leftover in folder.parent.iterdir() if folder.parent.is_dir() else ():
         process = leftover.suffix[1:]
         if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not _is_alive(int(process))):
@@ -215,9 +215,9 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def replace_folder(folder: Path, complete: Path) -> None:
+def _replace_folder(folder: Path, complete: Path) -> None:
     """Rename a complete folder to its final name; an older folder is moved aside first, and back if that fails."""
-    old = sibling(folder, "replaced")
+    old = _sibling(folder, "replaced")
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)  # of a process of this number that was killed
         folder.rename(old)

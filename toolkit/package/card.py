@@ -39,16 +39,16 @@ DESCRIPTIONS = {
 }
 
 
-def size_category(rows: int) -> str:
+def _size_category(rows: int) -> str:
     """The Hub's name for a number of rows.
 
-    >>> size_category(999), size_category(1000), size_category(10**10)
+    >>> _size_category(999), _size_category(1000), _size_category(10**10)
     ('n<1K', '1K<n<10K', 'n>1B')
     """
     return next((name for bound, name in SIZES.items() if rows < bound), LARGEST)
 
 
-def template(builder: str) -> str:
+def _template(builder: str) -> str:
     """The text of a parabank's card.
 
     Raises:
@@ -74,17 +74,17 @@ def _configurations(files: dict[str, dict[str, list[Path]]], version: str) -> li
             "config_name": config,
             **({"default": True} if number == 0 else {}),
             "version": version,
-            "description": f"{DESCRIPTIONS[config]} (content {content(splits)})",
+            "description": f"{DESCRIPTIONS[config]} (content {_content(splits)})",
             "data_files": [{"split": split, "path": f"{DATA}/{config}/{split}-*.parquet"} for split in splits],
         }
         for number, (config, splits) in enumerate(files.items())
     ]
-    description = f"{DESCRIPTIONS[PAIR]} (content {content(files['pairs'])})"
+    description = f"{DESCRIPTIONS[PAIR]} (content {_content(files['pairs'])})"
     pair = listed[0] | {"config_name": PAIR, "description": description, "columns": PAIR_COLUMNS}
     return [*listed, {key: value for key, value in pair.items() if key != "default"}]
 
 
-def content(splits: dict[str, list[Path]]) -> str:
+def _content(splits: dict[str, list[Path]]) -> str:
     """A short checksum of the files of a config, which are there."""
     sums = "".join(f"{hash_file(file)}  {file.name}\n" for files in splits.values() for file in files)
     return hashlib.sha256(sums.encode()).hexdigest()[:16]
@@ -116,7 +116,7 @@ def _render_card(
         language=statistics["languages"],
         license=manifest["license"],
         task_categories=["sentence-similarity", "text-generation"],
-        size_categories=[size_category(statistics["total"]["pairs"])],
+        size_categories=[_size_category(statistics["total"]["pairs"])],
         pretty_name=manifest["name"],
         tags=list(
             dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *_method_tags(statistics)])
@@ -125,7 +125,7 @@ def _render_card(
     )
     card = DatasetCard.from_template(
         data,
-        template_str=template(manifest["builder"]),
+        template_str=_template(manifest["builder"]),
         manifest=manifest,
         statistics=statistics,
         paper_by_rank=PAPER_BY_RANK,

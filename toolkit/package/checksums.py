@@ -12,7 +12,7 @@ from toolkit.system.whole_files import write_whole
 CHECKSUMS = "SHA256SUMS"
 
 
-def write_checksums(folder: Path) -> None:
+def _write_checksums(folder: Path) -> None:
     """Write the checksums of all files in a folder, by path, into its SHA256SUMS."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     sums = {name: hash_file(path) for name, path in files.items() if name != CHECKSUMS}

@@ -113,7 +113,7 @@ SIGNS = {1: "whole", -1: "kept"}  # of the tables whose counts are subtracted
 SHARDS, PAIRS, DROPPED = (f"read_parquet(${name})" for name in ("shards", "pairs", "dropped"))
 
 
-def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: Sequence[str] = ()) -> None:
+def _count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: Sequence[str] = ()) -> None:
     """Make `TABLES` of a run: its shards, what was dropped from them, and the published pairs.
 
     Args:
@@ -166,7 +166,7 @@ def _sum_query(table: str, count_columns: Sequence[str], factor: str = "1") -> s
     )
 
 
-def differences(all_rows: pa.Table, kept_rows: pa.Table) -> pa.Table:
+def _differences(all_rows: pa.Table, kept_rows: pa.Table) -> pa.Table:
     """What the counts of a shard have more than those of the part of it that is kept.
 
     Args:
@@ -187,10 +187,10 @@ def differences(all_rows: pa.Table, kept_rows: pa.Table) -> pa.Table:
         return connection.sql(f"SELECT {', '.join(lists)}").to_arrow_table()
 
 
-def no_paraphrase_message(shards: Sequence[Path]) -> str:
+def _no_paraphrase_message(shards: Sequence[Path]) -> str:
     """The error message for a run without paraphrases: how many candidates were refused for each reason."""
     with database() as connection:
-        count(connection, shards)
+        _count(connection, shards)
         query = "SELECT coalesce(reason, 'without a reason'), sum(n)::BIGINT AS all_of_it FROM candidates_by_kind"
         reasons = connection.execute(f"{query} GROUP BY 1 ORDER BY all_of_it DESC, 1").fetchall()
     counts = ", ".join(f"{n:,} {reason}" for reason, n in reasons) or "the decoder gave none"

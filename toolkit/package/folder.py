@@ -49,8 +49,8 @@ def files_of(folder: Path, config: str, split: str | None = None) -> list[Path]:
     return [file for name in splits for file in sorted((folder / DATA / config).glob(f"{name}-*.parquet"))]
 
 
-def urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
-    """The Parquet files of a parabank at a URL, as `files_of`, checked as by `check_whole`.
+def _urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
+    """The Parquet files of a parabank at a URL, as `files_of`, checked as by `_check_whole`.
 
     Raises:
         FileNotFoundError: There is no parabank at the URL.
@@ -65,7 +65,7 @@ def urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
     return [url for urls in urls_by_split.values() for url in urls]
 
 
-def check_whole(folder: Path, config: str) -> None:
+def _check_whole(folder: Path, config: str) -> None:
     """Refuse a parabank with a truncated or missing Parquet file; `datasets` would ignore a missing file.
 
     Raises:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from toolkit.data.rows import Candidate, Row, to_table
 from toolkit.data.shards import dropped_of, write_shard
-from toolkit.package.counts import differences
+from toolkit.package.counts import _differences
 from toolkit.run.shard_runs import ALL, CHOSEN
 from toolkit.system.whole_files import write_whole
 
@@ -37,7 +37,7 @@ def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
     max_others = 0 if keep == CHOSEN else int(keep)
     kept_rows = [replace(row, candidates=_kept_candidates(row, max_others)) for row in all_rows]
     sink = pa.BufferOutputStream()
-    counts = differences(to_table(all_rows), to_table(kept_rows))
+    counts = _differences(to_table(all_rows), to_table(kept_rows))
     pq.write_table(counts, sink, compression="zstd", write_page_checksum=True)
     write_whole(dropped_of(path), sink.getvalue().to_pybytes())
     write_shard(path, kept_rows)
@@ -51,7 +51,7 @@ def _kept_candidates(row: Row, max_others: int) -> list[Candidate]:
     """
     unranked_positions = sorted(
         (position for position, candidate in enumerate(row.candidates) if candidate.rank is None),
-        key=lambda position: (place_of(row.candidates[position]), position),
+        key=lambda position: (_place_of(row.candidates[position]), position),
     )
     kept_positions = set(unranked_positions[:max_others])
     return [
@@ -61,7 +61,7 @@ def _kept_candidates(row: Row, max_others: int) -> list[Candidate]:
     ]
 
 
-def place_of(candidate: Candidate) -> tuple[int, float]:
+def _place_of(candidate: Candidate) -> tuple[int, float]:
     """What candidates that were not chosen are sorted by: their first score, and minus its value."""
     scores = (candidate.scores.dual, candidate.scores.judgment, candidate.scores.translation_score)
     sort_keys = ((position, -score) for position, score in enumerate(scores) if score is not None)

@@ -12,7 +12,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineMod
 
 from toolkit.data.shards import INPUTS
 from toolkit.package.checksums import CHECKSUMS
-from toolkit.package.folder import AGAIN, check_whole, is_parabank, urls_of
+from toolkit.package.folder import AGAIN, _check_whole, _urls_of, is_parabank
 from toolkit.package.parquet import CONFIGS, DATA, PAIR, PAIR_COLUMNS, SPLITS
 from toolkit.system.errors import first_line
 from toolkit.system.outputs import MANIFEST
@@ -56,7 +56,7 @@ def load_parabank(
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         _check_local(folder, revision)
-        check_whole(folder, config)
+        _check_whole(folder, config)
         try:
             if glob.has_magic(str(folder.resolve())):  # `datasets` takes [ ] * ? of a folder's path for a pattern
                 files = _escaped_files(folder.resolve(), config)
@@ -90,7 +90,7 @@ def _load_url(
     """Load a parabank from a URL; arguments and errors as of `load_parabank`, and `options` for `datasets`."""
     if revision is not None:
         raise ValueError(f"wanted no revision for {url}, got {revision!r}: only the Hub keeps revisions")
-    files = {name: urls_of(url, config, name) for name in SPLITS}
+    files = {name: _urls_of(url, config, name) for name in SPLITS}
     data_files = {name: urls for name, urls in files.items() if urls}
     try:
         return load_dataset("parquet", data_files=data_files, split=split, streaming=streaming, **options)

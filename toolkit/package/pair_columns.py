@@ -41,7 +41,7 @@ NAMED = "name the columns in the first line, such as sentence1 and sentence2"
 
 
 @dataclass(frozen=True)
-class PairColumns:
+class _PairColumns:
     """The names of the columns of a table of pairs, as the table spells them.
 
     Attributes:
@@ -71,7 +71,7 @@ class PairColumns:
         return "; ".join(parts)
 
 
-def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
+def pair_columns(names: Sequence[str], path: object) -> _PairColumns | None:
     """The columns of a table of pairs; None if no reference or no paraphrase is among the names.
 
     >>> print(pair_columns(["id", "qid1", "question1", "question2", "is_duplicate"], "quora.tsv"))
@@ -84,7 +84,7 @@ def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
     Raises:
         ValueError: Two columns have one name, or a human score says how similar the texts are.
     """
-    plain = [plain_name(name) for name in names]
+    plain = [_plain_name(name) for name in names]
 
     def column(known: Sequence[str]) -> str | None:
         return next((names[plain.index(name)] for name in known if name in plain), None)
@@ -103,22 +103,22 @@ def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
         )
     id_ = None if label else column(["id"])
     read = (reference, paraphrase, semantic, label, id_)
-    return PairColumns(reference, paraphrase, semantic, label, id_, tuple(name for name in names if name not in read))
+    return _PairColumns(reference, paraphrase, semantic, label, id_, tuple(name for name in names if name not in read))
 
 
-def plain_name(name: str) -> str:
+def _plain_name(name: str) -> str:
     """The name of a column without the differences that do not count.
 
-    >>> plain_name("#1 String")
+    >>> _plain_name("#1 String")
     '#1_string'
     """
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
-def is_paraphrase(label: object) -> bool:
+def _is_paraphrase(label: object) -> bool:
     """Whether a label says that a pair is a paraphrase.
 
-    >>> [is_paraphrase(label) for label in ("1", 0, True, "0.0")]
+    >>> [_is_paraphrase(label) for label in ("1", 0, True, "0.0")]
     [True, False, True, False]
 
     Raises:

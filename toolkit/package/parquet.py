@@ -26,7 +26,7 @@ SPLITS = ("train", "validation", "test")
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
 
 
-def paraphrase_fields() -> list[pa.Field]:
+def _paraphrase_fields() -> list[pa.Field]:
     """The published fields of a chosen candidate: text, rank, scores, then all others but `reason`, which is None."""
     candidate = schema(Candidate)
     rest = [field for field in candidate if field.name not in ("text", "rank", "scores", "reason")]
@@ -38,16 +38,16 @@ def _row_fields() -> list[pa.Field]:
     return [field for field in schema(Row) if field.name not in ("id", "reference", "split", "candidates", "reason")]
 
 
-def pairs_schema() -> pa.Schema:
+def _pairs_schema() -> pa.Schema:
     """Config `pairs`: one row per reference (`sentence1`) and paraphrase (`sentence2`)."""
-    text, *rest = paraphrase_fields()
+    text, *rest = _paraphrase_fields()
     reference = schema(Row).field("reference").with_name("sentence1")
     return pa.schema([schema(Row).field("id"), reference, text.with_name("sentence2"), *rest, *_row_fields()])
 
 
-def references_schema() -> pa.Schema:
+def _references_schema() -> pa.Schema:
     """Config `references`: one row per reference that has a paraphrase, with the list of all, best first."""
-    paraphrases = pa.field("paraphrases", pa.list_(pa.struct(paraphrase_fields())))
+    paraphrases = pa.field("paraphrases", pa.list_(pa.struct(_paraphrase_fields())))
     return pa.schema([schema(Row).field("id"), schema(Row).field("reference"), paraphrases, *_row_fields()])
 
 
@@ -55,7 +55,7 @@ def _chosen_candidates(rows: pa.Table) -> pa.Table:
     """The chosen candidates of rows, best first within a row, with their ranks renumbered to 0, 1, 2, ...
 
     Returns:
-        A table with the columns `row`, the index of the row in `rows`, and `paraphrase_fields()`.
+        A table with the columns `row`, the index of the row in `rows`, and `_paraphrase_fields()`.
     """
     listed = candidates_of(rows)
     table = pa.Table.from_struct_array(listed.flatten()).append_column("row", pc.list_parent_indices(listed))
@@ -65,21 +65,21 @@ def _chosen_candidates(rows: pa.Table) -> pa.Table:
     table = table.set_column(table.column_names.index("rank"), "rank", ranks)
     for name in schema(Scores).names:
         table = table.append_column(name, pc.struct_field(table["scores"], name))
-    return table.select(["row", *(field.name for field in paraphrase_fields())])
+    return table.select(["row", *(field.name for field in _paraphrase_fields())])
 
 
-def pairs_table(rows: pa.Table) -> pa.Table:
-    """The pairs of a table of rows (`toolkit.data.rows.schema`), in order; columns `pairs_schema()`."""
+def _pairs_table(rows: pa.Table) -> pa.Table:
+    """The pairs of a table of rows (`toolkit.data.rows.schema`), in order; columns `_pairs_schema()`."""
     candidates = _chosen_candidates(rows)
     parents = rows.select(["id", "reference", *(field.name for field in _row_fields())]).take(candidates["row"])
     columns = dict(zip(parents.column_names, parents.columns, strict=True))
     columns |= dict(zip(candidates.column_names, candidates.columns, strict=True))
     columns |= {"sentence1": columns["reference"], "sentence2": columns["text"]}
-    return pa.table({name: columns[name] for name in pairs_schema().names}).cast(pairs_schema())
+    return pa.table({name: columns[name] for name in _pairs_schema().names}).cast(_pairs_schema())
 
 
-def references_table(rows: pa.Table) -> pa.Table:
-    """The references with a paraphrase of a table of rows, in order; columns `references_schema()`."""
+def _references_table(rows: pa.Table) -> pa.Table:
+    """The references with a paraphrase of a table of rows, in order; columns `_references_schema()`."""
     candidates = _chosen_candidates(rows)
     row_indices, counts = np.unique(candidates["row"].to_numpy(), return_counts=True)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
@@ -89,10 +89,10 @@ def references_table(rows: pa.Table) -> pa.Table:
         pa.array(row_indices, pa.int64())
     )
     parents = parents.append_column("paraphrases", pa.ListArray.from_arrays(offsets, values))
-    return parents.select(references_schema().names).cast(references_schema())
+    return parents.select(_references_schema().names).cast(_references_schema())
 
 
-TABLES = {"pairs": (pairs_schema, pairs_table), "references": (references_schema, references_table)}
+TABLES = {"pairs": (_pairs_schema, _pairs_table), "references": (_references_schema, _references_table)}
 
 
 def finished_shards(folder: Path) -> list[Path]:
@@ -192,7 +192,7 @@ def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterato
         yield with_candidates(rows, values.set_column(column, values.schema.field(column), ranks))
 
 
-def write_parquet(
+def _write_parquet(
     shards: list[Path], folder: Path, repeated: list[np.ndarray], max_rows_per_file: int = 500_000
 ) -> dict[str, dict[str, list[Path]]]:
     """Write both configs of a data set under `folder`/data.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.evaluate.corpus import PAPER_BY_RANK
-from toolkit.package.histograms import BINS
+from toolkit.package._histograms import BINS
 from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ READ = {True: "lines of the bitext", False: "sentences of the text"}  # whether 
 OTHERS = {"not_chosen": "not chosen", "repeated": "equal to a better pair"}
 
 
-def draw_pictures(statistics: dict, folder: Path) -> list[str]:
+def _draw_pictures(statistics: dict, folder: Path) -> list[str]:
     """Draw the pictures of a card.
 
     Args:
@@ -52,9 +52,9 @@ def draw_pictures(statistics: dict, folder: Path) -> list[str]:
     if find_spec("matplotlib") is None:
         print("the card has no pictures, which the package matplotlib draws: pip install '.[plots]' in the checkout")
         return []
-    pictures: dict[str, Callable[[dict], Figure]] = {"funnel": funnel, "scores": scores, "lengths": lengths}
+    pictures: dict[str, Callable[[dict], Figure]] = {"funnel": _funnel, "scores": _scores, "lengths": _lengths}
     if _most_paraphrases(statistics) > 1:
-        pictures["diversity"] = diversity
+        pictures["diversity"] = _diversity
     if not statistics["scores"]:
         del pictures["scores"]
     for name, draw in pictures.items():
@@ -77,16 +77,16 @@ def _panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]
     return figure, axes
 
 
-def funnel(statistics: dict) -> Figure:
+def _funnel(statistics: dict) -> Figure:
     """Bars: from what was read to references, and from candidates to paraphrases, with what was refused."""
     from matplotlib.figure import Figure
 
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
     other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
     unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics]
-    lines = {unit: inputs["lines"], **most_first(inputs["refused"])}
+    lines = {unit: inputs["lines"], **_most_first(inputs["refused"])}
     lines |= {"became references": total["references"]}
-    candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | other_outcomes)}
+    candidates = {"candidates": total["candidates"], **_most_first(outcomes["refused"] | other_outcomes)}
     candidates |= {"became paraphrases": total["pairs"]}
     heights = [len(lines), len(candidates)]
     figure = Figure(figsize=(9, 0.24 * sum(heights) + 1.3), layout="constrained")
@@ -106,35 +106,35 @@ def funnel(statistics: dict) -> Figure:
     return figure
 
 
-def most_first(counts: dict[str, int]) -> dict[str, int]:
+def _most_first(counts: dict[str, int]) -> dict[str, int]:
     """Counts by name, the greatest first.
 
-    >>> most_first({"copy": 1, "dual": 3})
+    >>> _most_first({"copy": 1, "dual": 3})
     {'dual': 3, 'copy': 1}
     """
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def label(score: str, statistics: dict) -> str:
+def _label(score: str, statistics: dict) -> str:
     """How a score is named: without a source the forward score is that of the infilling."""
     infilled = score == "translation_score" and not statistics["source_languages"]
     return "likelihood of the infilling, nats per token" if infilled else SHOWN[score]
 
 
-def scores(statistics: dict) -> Figure:
+def _scores(statistics: dict) -> Figure:
     """Histograms of the pairs by each score that they have."""
     histograms = statistics["scores"]
     figure, axes = _panels(len(histograms), 2 if len(histograms) == 4 else 3, 2.1)
     for panel, (name, bins) in zip(axes, histograms.items(), strict=True):
         edges = [bins["least"] + bins["width"] * number for number in range(BINS)]
         panel.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
-        panel.set_xlabel(label(name, statistics), fontsize=8, color=INK)
+        panel.set_xlabel(_label(name, statistics), fontsize=8, color=INK)
         panel.set_ylabel("pairs", fontsize=8, color=INK)
         panel.yaxis.set_major_formatter("{x:,.0f}")
     return figure
 
 
-def lengths(statistics: dict) -> Figure:
+def _lengths(statistics: dict) -> Figure:
     """The lengths of references and of paraphrases in words."""
     from matplotlib.ticker import MaxNLocator
 
@@ -151,7 +151,7 @@ def lengths(statistics: dict) -> Figure:
     return figure
 
 
-def diversity(statistics: dict) -> Figure:
+def _diversity(statistics: dict) -> Figure:
     """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
     ranks = statistics["diversity"]["by_rank"][: _most_paraphrases(statistics)]
     figure, axes = _panels(2, 2, 2.3)

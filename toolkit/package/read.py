@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 from toolkit.bitext.read import text_suffix
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import INPUTS, read_tables
-from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
-from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
-from toolkit.package.pair_rows import PAIRS
-from toolkit.package.pair_tables import PLAIN
+from toolkit.package._pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
+from toolkit.package._pair_rows import PAIRS
+from toolkit.package._pair_tables import PLAIN
+from toolkit.package.folder import _check_whole, _urls_of, files_of, is_parabank
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.select.equal import find_equal_pairs
 from toolkit.system import urls
@@ -134,7 +134,7 @@ def _read_config(source: str | Path, config: str, split: str | None) -> Iterator
     """
     columns = PAIRS.names if config == "pairs" else None
     if urls.is_url(source):
-        return chain.from_iterable(file_tables(url, columns) for url in urls_of(str(source), config, split))
+        return chain.from_iterable(file_tables(url, columns) for url in _urls_of(str(source), config, split))
     folder = Path(source).expanduser()
     if (folder / INPUTS).is_file():
         return _run_tables(finished_shards(folder), config, split)
@@ -142,7 +142,7 @@ def _read_config(source: str | Path, config: str, split: str | None) -> Iterator
         return _hub_tables(str(source), config, split)
     if not is_parabank(folder):
         raise ValueError(f"wanted {FORMS}, got the folder {folder}: check the path")
-    check_whole(folder, config)
+    _check_whole(folder, config)
     return chain.from_iterable(file_tables(file, columns) for file in files_of(folder, config, split))
 
 

@@ -20,12 +20,12 @@ from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.data.shards import INPUTS
+from toolkit.package._histograms import SCORES
 from toolkit.package.build import STATISTICS
-from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
-from toolkit.package.histograms import SCORES
-from toolkit.package.keep import place_of
+from toolkit.package.folder import AGAIN, _check_whole, files_of, is_parabank
+from toolkit.package.keep import _place_of
 from toolkit.package.parquet import finished_shards
-from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first
+from toolkit.package.plots import OTHERS, READ, TRANSLATED, _label, _most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.package.templates import TEMPLATES
 from toolkit.system.outputs import MANIFEST, check_output_file
@@ -69,12 +69,12 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
     if not is_parabank(parabank):
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest, statistics = (read_record(parabank / name, AGAIN) for name in (MANIFEST, STATISTICS))
-    check_whole(parabank, "references")
+    _check_whole(parabank, "references")
     if "scores" not in statistics:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = render_report(manifest, statistics, _sample_rows(parabank, shards, rows), bool(shards), parabank.as_posix())
+    page = _render_report(manifest, statistics, _sample_rows(parabank, shards, rows), bool(shards), parabank.as_posix())
     write_whole(output, page)
     return len(page.encode())
 
@@ -128,7 +128,7 @@ def _published_row(record: dict) -> Row:
     return Row(**fields, split="", candidates=candidates)
 
 
-def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str) -> str:
+def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str) -> str:
     """The page.
 
     Args:
@@ -147,7 +147,7 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
-            name: scores[name] | {"label": label(name, statistics), "most": name in AT_MOST, "sql": SCORES[name][0]}
+            name: scores[name] | {"label": _label(name, statistics), "most": name in AT_MOST, "sql": SCORES[name][0]}
             for name in names
         },
         "columns": [name for name in names if SCORES[name][0] == name],
@@ -196,7 +196,7 @@ def _funnel(statistics: dict) -> list[dict]:
                     "share": 100 * count / max(whole_count, 1),
                     "kept": label == kept_label,
                 }
-                for label, count in (most_first(refused) | {kept_label: kept_count}).items()
+                for label, count in (_most_first(refused) | {kept_label: kept_count}).items()
             ],
         }
         for title, whole_count, refused, meanings, kept_label, kept_count in parts
@@ -205,11 +205,11 @@ def _funnel(statistics: dict) -> list[dict]:
 
 def _shown_row(row: Row, names: Sequence[str]) -> list:
     """A row as the page holds it: id, texts and languages, paraphrases, losers, and the numbers of others by reason."""
-    losers = sorted((candidate for candidate in row.candidates if candidate.rank is None), key=place_of)
+    losers = sorted((candidate for candidate in row.candidates if candidate.rank is None), key=_place_of)
     reason_counts: Counter[str] = Counter()
     order = []
     for loser in losers:  # the best of each reason first, then the second best of each
-        order.append((reason_counts[loser.reason or ""], place_of(loser), loser))
+        order.append((reason_counts[loser.reason or ""], _place_of(loser), loser))
         reason_counts[loser.reason or ""] += 1
     shown_losers = [loser for _, _, loser in sorted(order, key=lambda item: item[:2])[:LOSERS]]
     hidden_counts = Counter(loser.reason or "" for loser in losers) - Counter(

@@ -18,8 +18,8 @@ from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row
 from toolkit.data.shards import read_inputs
 from toolkit.evaluate.corpus import rank_table
-from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, count
-from toolkit.package.histograms import examples, length_histogram, score_histograms
+from toolkit.package._histograms import examples, length_histogram, score_histograms
+from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, _count
 from toolkit.package.parquet import SPLITS
 from toolkit.score.overlap import PieceSplitter
 
@@ -68,7 +68,7 @@ def measure(
     pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
     inputs = read_inputs(shards[0].parent)
     with database() as connection:
-        count(connection, shards, pairs)
+        _count(connection, shards, pairs)
         splits = _by_split(connection, files)
         total = {key: sum(split[key] for split in splits.values()) for key in next(iter(splits.values()))}
         if total["references"] != inputs["rows"]:
@@ -84,10 +84,10 @@ def measure(
             "generators": _distinct_values(connection, pairs, "generator"),
             "total": total,
             "splits": splits,
-            "paraphrases_per_reference": paraphrases_per_reference(connection, references, total["references"]),
+            "paraphrases_per_reference": _paraphrases_per_reference(connection, references, total["references"]),
             "lengths": {
-                "references": lengths(connection, references, "reference"),
-                "paraphrases": lengths(connection, pairs, "sentence2"),
+                "references": _lengths(connection, references, "reference"),
+                "paraphrases": _lengths(connection, pairs, "sentence2"),
             },
             "length_histograms": {
                 "references": length_histogram(connection, references, "reference"),
@@ -99,10 +99,10 @@ def measure(
             "candidates": _candidate_outcomes(connection),
             "histograms": {name: _histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": _score_ranges(connection),
-            "clusters": clusters(connection),
-            "systems": systems(connection),
+            "clusters": _clusters(connection),
+            "systems": _systems(connection),
             "negative_constraints": _forbidden_words_used(connection),
-            "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
+            "diversity": rank_table(_sample(connection, references, total["kept"]), pieces),
         }
 
 
@@ -138,7 +138,7 @@ def _distinct_values(connection: duckdb.DuckDBPyConnection, files: list[str], co
     return [value for (value,) in connection.execute(query, {"files": files}).fetchall()]
 
 
-def paraphrases_per_reference(connection: duckdb.DuckDBPyConnection, files: list[str], total: int) -> dict[str, int]:
+def _paraphrases_per_reference(connection: duckdb.DuckDBPyConnection, files: list[str], total: int) -> dict[str, int]:
     """By number of paraphrases, how many of `total` references have it; those without one are counted under "0"."""
     query = "SELECT len(paraphrases), count(*) FROM read_parquet($files) GROUP BY 1 ORDER BY 1"
     counts = connection.execute(query, {"files": files}).fetchall()
@@ -146,7 +146,7 @@ def paraphrases_per_reference(connection: duckdb.DuckDBPyConnection, files: list
     return {**({"0": without_paraphrase} if without_paraphrase else {}), **{str(number): n for number, n in counts}}
 
 
-def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
+def _lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
     """Mean, minimum and maximum length of a text column, in words (of Chinese those of jieba) and in characters."""
     sums = connection.execute(LENGTHS_SQL.format(column=column), {"files": files}).fetchone()
     assert sums is not None
@@ -227,7 +227,7 @@ def _mean_and_deviation(n: int, total: int, squares: int) -> dict[str, float] | 
     return {"mean": total / n / MILLIONTHS, "sd": math.sqrt(n * squares - total**2) / n / MILLIONTHS}
 
 
-def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
+def _clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     """The numbers of clustered candidates, of those in the reference's cluster, and of references by their clusters."""
     counts = connection.execute(
         "SELECT sum(n) FILTER (WHERE clustered), sum(n) FILTER (WHERE own_cluster) FROM candidates_by_kind "
@@ -239,7 +239,7 @@ def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     return {"candidates": clustered, "in_reference_cluster": in_reference_cluster, "clusters_per_reference": references}
 
 
-def systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
+def _systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     """For each recipe the numbers of distinct texts, of texts that violate its constraints, and of paraphrases.
 
     A text that several recipes generated counts for each of them. Recipes are sorted by number, then by name.
@@ -268,7 +268,7 @@ def _forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, di
     }
 
 
-def sample(
+def _sample(
     connection: duckdb.DuckDBPyConnection, files: list[str], total: int, size: int = DIVERSITY_REFERENCES
 ) -> Iterator[Row]:
     """A sample of about `size` of `total` references with their paraphrases, drawn by hash of the id; all if fewer.

@@ -24,7 +24,7 @@ from toolkit.models.checkpoint import last_checkpoint, reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
-from toolkit.pair_classifier.settings import FitSettings
+from toolkit.pair_classifier.settings import _FitSettings
 
 LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)
@@ -120,7 +120,7 @@ def device_name() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
+def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: _FitSettings) -> float:
     """Train a classifier in place, or resume from the last checkpoint in the folder.
 
     Args:
@@ -149,14 +149,14 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
     )
     arguments = trainer_arguments(CrossEncoderTrainingArguments, "auto", options)
-    check_enough(len(pairs), settings.batch, arguments.world_size)
+    _check_enough(len(pairs), settings.batch, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
     loss = CrossEntropyLoss(classifier) if classifier.num_labels == LABELS else MSELoss(classifier)
     trainer = CrossEncoderTrainer(classifier, arguments, table, loss=loss)
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
 
 
-def check_enough(pairs: int, batch: int, processes: int) -> None:
+def _check_enough(pairs: int, batch: int, processes: int) -> None:
     """Refuse too few pairs; the trainer of several processes drops pairs that do not fill a batch for each process.
 
     Raises:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.pair_classifier.neighbours import nearest
+from toolkit.pair_classifier._neighbours import nearest
 from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class _Sentences:
     related: list[list[int]]
 
 
-def sentences_of(rows: Iterable[Mapping[str, str]]) -> _Sentences:
+def _sentences_of(rows: Iterable[Mapping[str, str]]) -> _Sentences:
     """The distinct sentences of rows, and which are paired or share a reference.
 
     >>> rows = [{"id": "a", "sentence1": "I go.", "sentence2": text} for text in ("I leave.", "i go!", "I'm off.")]
-    >>> sentences = sentences_of(rows)
+    >>> sentences = _sentences_of(rows)
     >>> sentences.texts, sentences.partners, sentences.related
     (['I go.', 'I leave.', "I'm off."], [[1, 2], [0], [0]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]])
 
@@ -104,7 +104,7 @@ def identification_pairs(
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
     """
-    sentences, rng = sentences_of(rows), random.Random(seed)
+    sentences, rng = _sentences_of(rows), random.Random(seed)
     anchors = [number for number, partners in enumerate(sentences.partners) if partners]
     if not anchors:
         raise ValueError("wanted pairs of two different sentences, got none: give a parabank with paraphrases")

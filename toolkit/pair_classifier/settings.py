@@ -11,7 +11,7 @@ NAMED = ["sentence1", "sentence2", "label"]
 
 
 @dataclass(frozen=True)
-class FitSettings:
+class _FitSettings:
     """Settings of the training itself.
 
     Attributes:
@@ -43,7 +43,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True)
-class PairClassifierSettings(FitSettings):
+class PairClassifierSettings(_FitSettings):
     """Settings of the command: base model, training data, output folder.
 
     Attributes:

@@ -81,10 +81,10 @@ CLOSED = tuple(
 CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
 
 
-def with_articles(text: str, reference: str) -> str:
+def _with_articles(text: str, reference: str) -> str:
     """A text with "a" and "an" by the sound of the word after them, but as the reference has them before that word.
 
-    >>> with_articles("He had a apple, an unicorn and a hour in an hotel.", "It was an hotel.")
+    >>> _with_articles("He had a apple, an unicorn and a hour in an hotel.", "It was an hotel.")
     'He had an apple, a unicorn and an hour in an hotel.'
     """
 
@@ -164,10 +164,10 @@ def _is_adjective(word: str) -> bool:
     return "ADJ" in getAllLemmas(word)
 
 
-def misreads_possessive(reference: str, candidate: str) -> bool:
+def _misreads_possessive(reference: str, candidate: str) -> bool:
     """Whether a candidate says "is" or "has" for a possessive of its reference.
 
-    >>> misreads_possessive("Tom's brother left.", "Tom is the brother who left.")
+    >>> _misreads_possessive("Tom's brother left.", "Tom is the brother who left.")
     True
     """
     text, other = reference.lower(), candidate.lower()
@@ -252,7 +252,7 @@ def correct_english(rows: Iterable[Row]) -> Iterator[Row]:
     """Write "a" and "an" by sound, and words as their reference spells them, in the candidates of English rows."""
     for row in rows:
         for candidate in row.candidates if row.lang == "en" else ():
-            candidate.text = _with_spelling(with_articles(candidate.text, row.reference), row.reference)
+            candidate.text = _with_spelling(_with_articles(candidate.text, row.reference), row.reference)
         yield row
 
 
@@ -271,7 +271,7 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False
         waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
         key = contraction_key(row.reference) if waiting else ""
         for candidate in waiting:
-            if misreads_possessive(row.reference, candidate.text):
+            if _misreads_possessive(row.reference, candidate.text):
                 candidate.reason = "possessive"
             elif _counts_article(row.reference, candidate.text):
                 candidate.reason = "article"
@@ -284,7 +284,7 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False
         yield row
 
 
-def refuse_no_words(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
+def _refuse_no_words(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
     """Refuse candidates of English rows with a word that does not exist: reason "unknown_word".
 
     A translator that must not say a word spells others from pieces ("wokwed"). A word exists if the lexicon has it, if
@@ -317,10 +317,10 @@ def _is_word(word: str) -> bool:
     return word in FUNCTION_WORDS or bool(getAllLemmas(word))
 
 
-def joined_up(text: str) -> tuple[str, bool, bool]:
+def _joined_up(text: str) -> tuple[str, bool, bool]:
     """A text without the spaces of a tokeniser, and whether clitics and marks stood apart.
 
-    >>> joined_up("I wo n't go , Tom .")
+    >>> _joined_up("I wo n't go , Tom .")
     ("I won't go, Tom.", True, True)
     """
     with_whole_words = APART.sub("", text)
@@ -328,10 +328,10 @@ def joined_up(text: str) -> tuple[str, bool, bool]:
     return whole, with_whole_words != text, whole != with_whole_words
 
 
-def set_apart(text: str, clitics: bool, marks: bool) -> str:
+def _set_apart(text: str, clitics: bool, marks: bool) -> str:
     """A text with the spaces of a tokeniser.
 
-    >>> set_apart("I won't go, but Tom's sister can.", True, True)
+    >>> _set_apart("I won't go, but Tom's sister can.", True, True)
     "I wo n't go , but Tom 's sister can ."
     """
     if clitics:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from toolkit.bitext.normalize import normalize
-from toolkit.paraphraser.english import joined_up, set_apart
+from toolkit.paraphraser.english import _joined_up, _set_apart
 
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
@@ -76,7 +76,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         mark: Whether a text without a mark at its end gets one.
     """
     body = text.strip()
-    body, clitics, marks = joined_up(body) if lang == "en" else (body, False, False)
+    body, clitics, marks = _joined_up(body) if lang == "en" else (body, False, False)
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
     apostrophe = "’" if "’" in body else "'"
     form = Form(
@@ -145,7 +145,7 @@ def formed(paraphrase: str, form: Form) -> str:
     if form.quotes:
         pair = cycle(form.quotes)
         paraphrase = re.sub('"', lambda _: next(pair), paraphrase)
-    paraphrase = set_apart(paraphrase, form.clitics, form.marks)
+    paraphrase = _set_apart(paraphrase, form.clitics, form.marks)
     paraphrase = OPENING.sub(form.opening, paraphrase).replace("'", form.apostrophe)
     return form.before + paraphrase + form.after
 

@@ -45,7 +45,7 @@ Checks = Callable[[Iterable[Row]], Iterable[Row]]
 
 
 @dataclass(frozen=True)
-class Scorers:
+class _Scorers:
     """The models that score candidates.
 
     Attributes:
@@ -61,9 +61,9 @@ class Scorers:
     critic: LanguageModel | None
 
 
-def judged_rows(
+def _judged_rows(
     rows: Iterable[Row],
-    scorers: Scorers,
+    scorers: _Scorers,
     settings: Paraphrasing,
     checks: Checks,
     constraints: Mapping[str, ConstraintSet],
@@ -81,14 +81,14 @@ def judged_rows(
     """
     shard = list(rows)
     limit = settings.pool * settings.n
-    for rewriter in (rewriter for rewriter in rewriters if outputs_of(rewriter, settings)):
-        candidates = rewrites(shard, rewriter, settings, constraints)
+    for rewriter in (rewriter for rewriter in rewriters if _outputs_of(rewriter, settings)):
+        candidates = _rewrites(shard, rewriter, settings, constraints)
         _extend(shard, _new_rows(shard, candidates, constraints, scorers, settings, checks))
-    scored = judged(refuse_improbable(shard, 2 * limit) if limit else shard, scorers, settings, limit)
+    scored = _judged(refuse_improbable(shard, 2 * limit) if limit else shard, scorers, settings, limit)
     yield from scored if settings.min_usable is None else refuse_usable(scored, settings.min_usable)
 
 
-def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, limit: int) -> Iterator[Row]:
+def _judged(rows: Iterable[Row], scorers: _Scorers, settings: Paraphrasing, limit: int) -> Iterator[Row]:
     """Fill the scores of candidates without a reason.
 
     What takes longer is measured of fewer candidates: the critic reads the best `limit` of each row, and reads back a
@@ -115,17 +115,17 @@ def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, limit:
     return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_quarter)
 
 
-def outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:
+def _outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:
     """How many outputs of a paraphraser for each text join the candidates."""
     return settings.continuations if isinstance(rewriter, LanguageModel) else settings.rewrites
 
 
-def rewrites(
+def _rewrites(
     rows: Sequence[Row], rewriter: Rewriter, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
 ) -> list[list[Candidate]]:
     """Some outputs of a paraphraser for each reference."""
     bare = [replace(row, source=None, candidates=[]) for row in rows]
-    output_count = outputs_of(rewriter, settings)
+    output_count = _outputs_of(rewriter, settings)
     rewritten_rows: Iterable[Row]
     if isinstance(rewriter, LanguageModel):
         rewritten_rows = continued_rows(bare, rewriter, output_count)
@@ -152,7 +152,7 @@ def _new_rows(
     rows: Sequence[Row],
     candidates: Sequence[Sequence[Candidate]],
     constraints: Mapping[str, ConstraintSet],
-    scorers: Scorers,
+    scorers: _Scorers,
     settings: Paraphrasing,
     checks: Checks,
 ) -> list[Row]:

@@ -24,11 +24,11 @@ from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_encoder
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
+from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
-from toolkit.paraphraser.pipeline import paraphrase_rows, reporting_stages
-from toolkit.paraphraser.sentences import join, parts_of
+from toolkit.paraphraser.pipeline import _paraphrase_rows, reporting_stages
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -371,7 +371,7 @@ class Paraphraser:
                 constraints[row_id] = part_constraints
                 parts_by_text[-1].append((part, row_id, form))
         models = self.model, self.backward, self.encoder
-        finished_rows = paraphrase_rows(
+        finished_rows = _paraphrase_rows(
             rows.values(),
             *models,
             settings,
@@ -387,7 +387,7 @@ class Paraphraser:
         }
         for constraint_set, text_parts in zip(sets, parts_by_text, strict=True):
             candidates = [
-                in_form(part, candidates_by_row[row_id], form, self.lang) if form is not None else []
+                _in_form(part, candidates_by_row[row_id], form, self.lang) if form is not None else []
                 for part, row_id, form in text_parts
             ]
             if len(text_parts) == 1:
@@ -502,7 +502,7 @@ def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[s
     return iter([list(text_phrases) for text_phrases in phrases])
 
 
-def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
+def _in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
     """Candidates of a plain text in the form of the text itself, whose marks ("`") the plain one may lack.
 
     Args:

@@ -17,8 +17,8 @@ from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
-from toolkit.paraphraser.english import correct_english, refuse_english, refuse_no_words
-from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, Scorers, judged_rows, outputs_of
+from toolkit.paraphraser.english import _refuse_no_words, correct_english, refuse_english
+from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, _judged_rows, _outputs_of, _Scorers
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.score.dual import dual_rows
 from toolkit.score.guards import guard_rows
@@ -46,7 +46,7 @@ NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
 
 
-def paraphrase_rows(
+def _paraphrase_rows(
     rows: Iterable[Row],
     model: Translator,
     backward: Translator,
@@ -79,7 +79,7 @@ def paraphrase_rows(
     if forward is not None:
         rows = pivot_rows(rows, forward, model, pivot_lang, _pivot_decoding(settings), constraints)
     else:
-        rows = _without_templates(generate(rows, model, settings, constraints))
+        rows = _without_templates(_generate(rows, model, settings, constraints))
     checks = partial(
         _check_candidates, known_words=known_words, pieces=model.target if forward else None, settings=settings
     )
@@ -87,8 +87,8 @@ def paraphrase_rows(
     if settings.min_forward is not None:
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
-        scorers = Scorers(model, backward, encoder, critic)
-        rows = judged_rows(rows, scorers, settings, checks, constraints, rewriters)
+        scorers = _Scorers(model, backward, encoder, critic)
+        rows = _judged_rows(rows, scorers, settings, checks, constraints, rewriters)
         return _chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
@@ -109,7 +109,7 @@ def paraphrase_rows(
 def reporting_stages(
     settings: Paraphrasing, forward: Translator | None, critic: LanguageModel | None, rewriters: Sequence[Rewriter]
 ) -> int:
-    """How many stages of `paraphrase_rows` report a text to the progress bar; the arguments are its own.
+    """How many stages of `_paraphrase_rows` report a text to the progress bar; the arguments are its own.
 
     Of two translators the first reports a text once, the other one each way back of each pivot. A judge reports its
     backward score, a language model when it has read the text and when it has read back, and a rewriter its outputs and
@@ -120,7 +120,7 @@ def reporting_stages(
     back = pivots * (1 + sampled) + greedy if forward else 0
     if not settings.judges:
         return 1 + back + settings.scores_backward
-    return 2 + back + 2 * (critic is not None) + 2 * sum(outputs_of(rewriter, settings) > 0 for rewriter in rewriters)
+    return 2 + back + 2 * (critic is not None) + 2 * sum(_outputs_of(rewriter, settings) > 0 for rewriter in rewriters)
 
 
 def _check_candidates(
@@ -136,7 +136,7 @@ def _check_candidates(
     """
     rows = refuse_repeats(correct_english(rows))
     rows = refuse_unknown_words(rows, known_words)
-    rows = rows if pieces is None else refuse_no_words(rows, pieces)
+    rows = rows if pieces is None else _refuse_no_words(rows, pieces)
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
 
 
@@ -149,7 +149,7 @@ def _chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing)
     return rank_rows(rows, settings.n, order, fill=True)
 
 
-def generate(
+def _generate(
     rows: Iterable[Row], model: Translator, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
 ) -> Iterator[Row]:
     """Fill the candidates of each row: by constrained beam search where words are required, else by the method."""
@@ -157,7 +157,7 @@ def generate(
     searches = {row.id: settings.searches or bool(constraints[row.id].positive) for row in shard}
     rows_to_search = [row for row in shard if searches[row.id]]
     rows_to_sample = [row for row in shard if not searches[row.id]]
-    sampled_rows = sampling(
+    sampled_rows = _sampling(
         rows_to_sample, model, settings, {row.id: constraints[row.id].negative for row in rows_to_sample}
     )
     searched_rows = constrain_rows(
@@ -195,7 +195,7 @@ def _without_templates(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
-def sampling(
+def _sampling(
     rows: Sequence[Row], model: Translator, settings: Paraphrasing, avoid: Mapping[str, Sequence[str]]
 ) -> Iterator[Row]:
     """Fill the candidates of each row with samples, equally many by both methods."""

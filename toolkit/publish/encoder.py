@@ -15,7 +15,7 @@ from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
 from toolkit.package.templates import TEMPLATES
-from toolkit.publish.folder import made_beside, read_training
+from toolkit.publish._folder import made_beside, read_training
 from toolkit.run.workspace import write_record
 from toolkit.system.outputs import MEASURED, check_output_folder
 from toolkit.system.whole_files import write_whole

@@ -110,12 +110,12 @@ def publish(
         The address of the version; empty after a dry run.
 
     Raises:
-        ValueError: As `planned`.
+        ValueError: As `_planned`.
         OSError: There is no token that may write, or the Hub cannot be reached or refuses.
     """
-    check_name(name)
+    _check_name(name)
     if not dry_run:
-        check_token(api, name)
+        _check_token(api, name)
     try:
         version = plan()
     except ConnectionError:
@@ -124,10 +124,10 @@ def publish(
         print(f"{name}: the Hub cannot be reached, so every file is shown as new", file=sys.stderr)
         version = plan_alone()
     print(version)
-    return "" if dry_run else published(api, version, public)
+    return "" if dry_run else _published(api, version, public)
 
 
-def check_token(api: HfApi, name: str) -> None:
+def _check_token(api: HfApi, name: str) -> None:
     """Refuse a user without a token, or with one that may only read, before anything is read or sent.
 
     Raises:
@@ -142,7 +142,7 @@ def check_token(api: HfApi, name: str) -> None:
         raise PermissionError(_token_message(name, "one that may only read"))
 
 
-def planned(
+def _planned(
     api: HfApi | None, name: str, kind: str, version: str, files: Mapping[str, Content], record: str
 ) -> Version:
     """Compare the files of a version with those on the Hub, and refuse what could not be published; write nothing.
@@ -162,8 +162,8 @@ def planned(
     """
     tag = f"v{check_version(version)}"
     if api is None:
-        return Version(check_name(name), kind, tag, files, _compare_files(files, {}))
-    with _explain_errors(check_name(name)):
+        return Version(_check_name(name), kind, tag, files, _compare_files(files, {}))
+    with _explain_errors(_check_name(name)):
         try:
             refs = _request_patiently(lambda: api.list_repo_refs(name, repo_type=kind))
         except RepositoryNotFoundError:
@@ -183,12 +183,12 @@ def planned(
     return Version(name, kind, tag, files, states, head, tag in tags)
 
 
-def published(api: HfApi, version: Version, public: bool = False) -> str:
+def _published(api: HfApi, version: Version, public: bool = False) -> str:
     """Publish a planned version.
 
     Args:
         api: The Hub.
-        version: What `planned` returned.
+        version: What `_planned` returned.
         public: Whether everybody may see a repository that is made now; one that exists stays as it is.
 
     Returns:
@@ -251,7 +251,7 @@ def _earlier_paths(api: HfApi, name: str, kind: str, revision: str | None) -> se
     return {line.split("  ", 1)[1] for line in sums.read_text(encoding="utf-8").splitlines()}
 
 
-def record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
+def _record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
     """The record of the newest version on the Hub; empty if there is none.
 
     Raises:
@@ -299,10 +299,10 @@ def _hub_content(content: Content) -> str | bytes:
     return str(content) if isinstance(content, Path) else content
 
 
-def check_name(name: str) -> str:
+def _check_name(name: str) -> str:
     """Return the name of a repository if it has the Hub's form.
 
-    >>> check_name("someone/parabank2")
+    >>> _check_name("someone/parabank2")
     'someone/parabank2'
 
     Raises:
@@ -320,15 +320,15 @@ def _check_order(name: str, version: str, tags: Mapping[str, str]) -> None:
         ValueError: There is a later version.
     """
     versions = [tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
-    latest = max(versions, key=numbers, default=version)
-    if numbers(latest) > numbers(version):
+    latest = max(versions, key=_numbers, default=version)
+    if _numbers(latest) > _numbers(version):
         raise ValueError(f"wanted a version after {latest}, got {version}: {name} has the later one already")
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def _numbers(version: str) -> tuple[int, ...]:
     """The numbers of a version, by which versions are ordered.
 
-    >>> numbers("1.10.0") > numbers("1.9.0")
+    >>> _numbers("1.10.0") > _numbers("1.9.0")
     True
     """
     return tuple(map(int, version.split(".")))

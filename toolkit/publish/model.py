@@ -9,7 +9,7 @@ from huggingface_hub import HfApi
 
 from toolkit.package.checksums import CHECKSUMS, checksum_lines
 from toolkit.package.folder import check_version
-from toolkit.publish.hub import CARD, Content, Version, check_name, planned
+from toolkit.publish.hub import CARD, Content, Version, _check_name, _planned
 from toolkit.system.contents import hash_file
 from toolkit.system.outputs import MEASURED, is_ours
 
@@ -32,8 +32,8 @@ def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Vers
             with other files, or a later one.
         OSError: The Hub cannot be reached.
     """
-    files = _model_files(folder, check_name(name), check_version(version))
-    return planned(api, name, KIND, version, files, MEASURED)
+    files = _model_files(folder, _check_name(name), check_version(version))
+    return _planned(api, name, KIND, version, files, MEASURED)
 
 
 def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
@@ -50,16 +50,16 @@ def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files_by_path = {path.relative_to(folder).as_posix(): path for path in paths}
     published_files = {key: path for key, path in files_by_path.items() if not key.startswith(".") and key != CHECKSUMS}
-    generated_contents = {CARD: card_on_hub(published_files[CARD].read_text(encoding="utf-8"), name, version).encode()}
+    generated_contents = {CARD: _card_on_hub(published_files[CARD].read_text(encoding="utf-8"), name, version).encode()}
     sums = {key: hash_file(path) for key, path in published_files.items() if key not in generated_contents}
     return {**published_files, **generated_contents, CHECKSUMS: checksum_lines(sums, generated_contents)}
 
 
-def card_on_hub(card: str, name: str, version: str) -> str:
+def _card_on_hub(card: str, name: str, version: str) -> str:
     r"""A packaged model's card with the name of its repository in the place of "this folder", and its version.
 
     >>> card = '# A model\n\npath = "."  # this folder, or its name on the Hub\n'
-    >>> print(card_on_hub(card, "someone/a-model", "1.0.0"))
+    >>> print(_card_on_hub(card, "someone/a-model", "1.0.0"))
     # A model
     <BLANKLINE>
     Version 1.0.0, tag `v1.0.0`.

@@ -12,7 +12,7 @@ from toolkit.package.card import card_of
 from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
 from toolkit.package.folder import AGAIN, check_version, files_of, is_parabank
 from toolkit.package.parquet import CONFIGS, SPLITS
-from toolkit.publish.hub import CARD, Content, Version, check_name, numbers, planned, record_on_hub
+from toolkit.publish.hub import CARD, Content, Version, _check_name, _numbers, _planned, _record_on_hub
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
@@ -40,11 +40,11 @@ def plan_parabank(api: HfApi | None, folder: Path, name: str, version: str | Non
     manifest = _read_manifest(folder)
     version = check_version(version or manifest["version"])
     sums = check_checksums(folder)
-    on_hub = {} if api is None else record_on_hub(api, check_name(name), KIND, MANIFEST)
+    on_hub = {} if api is None else _record_on_hub(api, _check_name(name), KIND, MANIFEST)
     entries = on_hub.get("versions", [])
-    earlier = [entry for entry in entries if numbers(entry["version"]) < numbers(version)]
+    earlier = [entry for entry in entries if _numbers(entry["version"]) < _numbers(version)]
     files = _parabank_files(folder, manifest, sums, name, version, changes, earlier)
-    return planned(api, name, KIND, version, files, MANIFEST)
+    return _planned(api, name, KIND, version, files, MANIFEST)
 
 
 def _read_manifest(folder: Path) -> dict:

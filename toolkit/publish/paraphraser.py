@@ -16,7 +16,7 @@ from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.evaluation import read_test
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.publish.folder import made_beside, read_training
+from toolkit.publish._folder import made_beside, read_training
 from toolkit.run.workspace import write_record
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.outputs import MEASURED, check_output_folder

@@ -17,7 +17,7 @@ from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
 from toolkit.package.templates import TEMPLATES
-from toolkit.publish.folder import made_beside, read_training
+from toolkit.publish._folder import made_beside, read_training
 from toolkit.run.workspace import RECORD
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.outputs import MEASURED, check_output_folder
@@ -67,7 +67,7 @@ def package_translator(
     """
     folder, words = Path(output_dir), Path(model, WORDS)
     check_output_folder(folder, MEASURED, [model, *bitext])
-    pairs = held_out(bitext, source_column, reference_column, source_lang, lang)
+    pairs = _held_out(bitext, source_column, reference_column, source_lang, lang)
     if check_language:
         check_languages(pairs, source_lang, lang)
     training = read_training(model, "parabank train translator", PRIVATE)
@@ -95,11 +95,11 @@ def package_translator(
             **_size_figures(loaded_model, temporary_folder),
         }
         write_whole(temporary_folder / MEASURED, json.dumps(measurements, indent=1, ensure_ascii=False) + "\n")
-        write_whole(temporary_folder / "README.md", translator_card(measurements, training))
+        write_whole(temporary_folder / "README.md", _translator_card(measurements, training))
     return measurements
 
 
-def held_out(
+def _held_out(
     bitext: list[str], source_column: str | None, reference_column: str | None, source_lang: str, lang: str
 ) -> list[Pair]:
     """The pairs that BLEU is measured on.
@@ -127,7 +127,7 @@ def _size_figures(model: PreTrainedModel, folder: Path) -> dict[str, Any]:
     return {"parameters": parameters, "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)}
 
 
-def translator_card(measurements: dict[str, Any], training: dict[str, Any]) -> str:
+def _translator_card(measurements: dict[str, Any], training: dict[str, Any]) -> str:
     """The card of a packaged translator.
 
     Args:

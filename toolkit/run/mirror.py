@@ -51,7 +51,7 @@ def working_folder(output_dir: str) -> Path:
     return cache_folder() / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
 
 
-def run_folder(output_dir: str) -> Path:
+def _run_folder(output_dir: str) -> Path:
     """The folder of the shards of a run, beside that of its parabank."""
     return Path(f"{working_folder(output_dir)}.shards")
 
@@ -65,7 +65,7 @@ def _run_url(output_dir: str) -> str:
     return f"{output_dir.rstrip('/')}.shards"
 
 
-def check_output_url(output_dir: str) -> None:
+def _check_output_url(output_dir: str) -> None:
     """Refuse a URL that is a whole bucket, beside which no shards could be.
 
     Raises:
@@ -96,7 +96,7 @@ def fetch_run(output_dir: str, settings: dict, free: Set[str]) -> set[str]:
     """
     if not is_url(output_dir):
         return set()
-    url, folder = _run_url(output_dir), run_folder(output_dir)
+    url, folder = _run_url(output_dir), _run_folder(output_dir)
     check_free(folder)
     check_bucket(output_dir)
     record, remote_sizes, packaged_sizes = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
@@ -209,7 +209,7 @@ def send_run(output_dir: str, damaged: Set[str] = frozenset()) -> None:
     """
     if not is_url(output_dir):
         return
-    url, folder = _run_url(output_dir), run_folder(output_dir)
+    url, folder = _run_url(output_dir), _run_folder(output_dir)
     remote_sizes = below(url)
     names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
     changed_names = {
@@ -227,7 +227,7 @@ def send_run(output_dir: str, damaged: Set[str] = frozenset()) -> None:
         send_together({joined_url(url, name): folder / name for name in unsent_names if name.startswith(kind)})
 
 
-def send_shard(output_dir: str, shard: Path) -> None:
+def _send_shard(output_dir: str, shard: Path) -> None:
     """Send a finished shard, and before it the counts of what it does not keep; nothing for an output that is a folder.
 
     Raises:
@@ -277,7 +277,7 @@ def _send_queued(output_dir: str, shards: SimpleQueue[Path | None]) -> None:
 def _was_sent(output_dir: str, shard: Path) -> bool:
     """Send a finished shard; if that fails, print a line, because the shard is whole on the disk and sent later."""
     try:
-        send_shard(output_dir, shard)
+        _send_shard(output_dir, shard)
     except OSError as error:
         print(f"{shard.name}: not sent yet, the run goes on: {one_line(error)}", file=sys.stderr)
         return False

@@ -31,7 +31,7 @@ from toolkit.data.shards import (
     write_inputs,
     write_shard,
 )
-from toolkit.run.mirror import check_output_url, run_folder
+from toolkit.run.mirror import _check_output_url, _run_folder
 from toolkit.system.contents import with_contents
 from toolkit.system.errors import check_lists, without_secrets
 from toolkit.system.lock import check_free, held
@@ -139,7 +139,7 @@ class RunSettings:
             ValueError: A setting is out of its range.
         """
         check_lists(self)
-        check_output_url(self.output_dir)
+        _check_output_url(self.output_dir)
         check_at_least_one(self, "shard_rows", "samples", "replies_at_once", "ray_workers")
         check_among(self, "engine", (ACCELERATE, RAY))
         if self.engine == RAY and self.processes > 1:
@@ -171,7 +171,7 @@ class RunSettings:
     @property
     def shards_dir(self) -> Path:
         """The folder of the run."""
-        return run_folder(self.output_dir)
+        return _run_folder(self.output_dir)
 
     @property
     def inputs(self) -> list[str]:

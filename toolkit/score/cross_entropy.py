@@ -106,7 +106,7 @@ def cross_entropy(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
     return np.abs(forward - backward) + (forward + backward) / 2
 
 
-def scored_pairs(shard: Path) -> Iterator[pa.Table]:
+def _scored_pairs(shard: Path) -> Iterator[pa.Table]:
     """The pairs of a finished shard, a batch at a time.
 
     Yields:
@@ -131,7 +131,7 @@ def _per_token(candidates: pa.StructArray, side: str) -> np.ndarray:
     return -pc.divide(total, pc.cast(tokens, pa.float64())).to_numpy(zero_copy_only=False)
 
 
-def judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]:
+def _judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]:
     """The pairs of all shards with the reason "cross_entropy" for those that the choice refuses.
 
     For a share all cross-entropies are held in memory, 16 bytes for each pair.
@@ -143,10 +143,10 @@ def judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]
     shards = list(shards)
     maximum, ties = settings.threshold, np.inf
     if settings.best_share is not None:
-        maximum, ties = limit_of(
-            np.concatenate([table["x"].to_numpy() for s in shards for table in scored_pairs(s)]), settings.best_share
+        maximum, ties = _limit_of(
+            np.concatenate([table["x"].to_numpy() for s in shards for table in _scored_pairs(s)]), settings.best_share
         )
-    for table in (table for shard in shards for table in scored_pairs(shard)):
+    for table in (table for shard in shards for table in _scored_pairs(shard)):
         x = table["x"].to_numpy()
         is_refused, tied_positions = x > maximum, np.flatnonzero(x == maximum)
         tie_count = int(min(ties, len(tied_positions)))
@@ -158,10 +158,10 @@ def judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]
         yield pa.table({name: table[name] for name in ("line", "source", "reference")} | {"reason": reason} | scores)
 
 
-def limit_of(x: np.ndarray, share: float) -> tuple[float, int]:
+def _limit_of(x: np.ndarray, share: float) -> tuple[float, int]:
     """The greatest cross-entropy of the best share of pairs, and how many of those that have it are among them.
 
-    >>> limit_of(np.array([3.0, 1.0, 2.0, 2.0, np.nan]), 0.5)
+    >>> _limit_of(np.array([3.0, 1.0, 2.0, 2.0, np.nan]), 0.5)
     (2.0, 1)
 
     Args:

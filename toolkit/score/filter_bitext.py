@@ -20,7 +20,7 @@ from toolkit.data.shards import all_made, input_shards, output_of
 from toolkit.run.bitext_run import CLEANING
 from toolkit.run.shard_runs import make_run
 from toolkit.run.workspace import check_folder, in_folder
-from toolkit.score.cross_entropy import BitextFilter, judged
+from toolkit.score.cross_entropy import BitextFilter, _judged
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.system.outputs import check_output_file, is_ours
 from toolkit.system.processes import processes, tell_idle_gpus
@@ -58,10 +58,10 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
         recipe = _load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:
-            make_run(folder, input_rows(settings), settings.shard_rows, recipe, state, stages=2)
+            make_run(folder, _input_rows(settings), settings.shard_rows, recipe, state, stages=2)
         if not state.is_main_process:
             return Counter()
-        return write_judged(judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
+        return write_judged(_judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
 
 
 def _is_of_run(path: Path, folder: Path) -> bool:
@@ -81,7 +81,7 @@ def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row
     return partial(_score_rows, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
 
 
-def input_rows(settings: BitextFilter) -> Iterator[Row]:
+def _input_rows(settings: BitextFilter) -> Iterator[Row]:
     """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
     origin = Path(settings.bitext[0]).name.split(".")[0]
     with cleaning_folder(settings.shards_dir / CLEANING) as folder:

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.data.rows import Row
 from toolkit.models.coverage import PARTS
-from toolkit.score.names import changes_name
-from toolkit.score.negation import changes_negation
-from toolkit.score.persons import changes_person
-from toolkit.score.quantities import changes_number
+from toolkit.score._persons import changes_person
+from toolkit.score._quantities import changes_number
+from toolkit.score.names import _changes_name
+from toolkit.score.negation import _changes_negation
 
 ALWAYS = ("empty", "mark")  # asked of every candidate in any language
 GUARDS = ("negation", "number", "name", "person")  # asked where they are wanted
 BROKEN = {
     "empty": lacks_letters,
     "mark": loses_mark,
-    "negation": changes_negation,
+    "negation": _changes_negation,
     "number": changes_number,
-    "name": changes_name,
+    "name": _changes_name,
     "person": changes_person,
 }
 LANGUAGES = PARTS["the guards"].languages

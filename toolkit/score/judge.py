@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.score._verb_forms import changes_aspect
 from toolkit.score.names import FUNCTION_WORDS
-from toolkit.score.verb_forms import changes_aspect
-from toolkit.score.word_changes import word_changes
+from toolkit.score.word_changes import _word_changes
 
 SHIPPED = Path(__file__).with_name("judge.json")
 BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC = "with a language model, both ways", "with a language model", "without"
@@ -120,10 +120,10 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         scores: Its scores.
         features: The names of those that are wanted, of `FEATURES`, `CRITIC_FEATURES` and `BACK_FEATURES`.
     """
-    before, after = content_words(reference), content_words(text)
+    before, after = _content_words(reference), _content_words(text)
     new, lost = after - before, before - after
     count = max(1, len(WORD.findall(reference)))
-    changes = word_changes(reference, text)
+    changes = _word_changes(reference, text)
     values: dict[str, float | None] = {
         "forward": scores.translation_score,
         "backward": scores.backward_logprob
@@ -165,10 +165,10 @@ def _feature(values: Mapping[str, float | None], name: str) -> float | None:
     return value**2 if value is not None and name.endswith(SQUARED) else value
 
 
-def content_words(text: str) -> set[str]:
+def _content_words(text: str) -> set[str]:
     """The words of an English text in lower case, without function words.
 
-    >>> sorted(content_words("She lost her keys on the way home."))
+    >>> sorted(_content_words("She lost her keys on the way home."))
     ['home', 'keys', 'lost', 'way']
     """
     return set(WORD.findall(text.lower())) - FUNCTION_WORDS

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.data.rows import Row
-from toolkit.score.judgment_features import SIGNS, features, sentence_of
+from toolkit.score.judgment_features import SIGNS, _sentence_of, features
 
 SHIPPED = Path(__file__).with_name("judgment.json")
 # ParaBank, section 5.1, leaves out references of over 100 "tokens post-BPE". Ours: words and marks of either side,
@@ -50,7 +50,7 @@ class Regression:
 
 
 @cache
-def read_regression(path: Path = SHIPPED) -> Regression:
+def _read_regression(path: Path = SHIPPED) -> Regression:
     """The regression in a file that `parabank train judgment` wrote.
 
     Raises:
@@ -68,7 +68,7 @@ def read_regression(path: Path = SHIPPED) -> Regression:
 
 def scorable(text: str) -> bool:
     """Whether a text has a word, and no more than `MAX_WORDS_AND_MARKS` words and marks."""
-    sentence = sentence_of(text)
+    sentence = _sentence_of(text)
     return bool(sentence.words) and len(sentence.tokens) <= MAX_WORDS_AND_MARKS
 
 
@@ -98,7 +98,7 @@ def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]
     pairs = [(a.strip(), b.strip()) for a, b in zip(references, candidates, strict=True)]
     scores = [COPY if scorable(a) and scorable(b) else math.nan for a, b in pairs]
     unequal_indices = [i for i, (a, b) in enumerate(pairs) if a != b and not math.isnan(scores[i])]
-    predictions = read_regression().predict(
+    predictions = _read_regression().predict(
         features([pairs[i][0] for i in unequal_indices], [pairs[i][1] for i in unequal_indices])
     )
     for i, score in zip(unequal_indices, predictions.tolist(), strict=True):

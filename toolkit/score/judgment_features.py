@@ -111,7 +111,7 @@ class _Sentence:
 
 
 @cache
-def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
+def _pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
     """The SentencePiece model of the starter's English side, and of each piece a unit vector and its information.
 
     Returns:
@@ -133,7 +133,7 @@ def _word_vector(word: str) -> tuple[np.ndarray, float]:
 
     The vector is that of its pieces, weighted by their information; its information is the sum of theirs.
     """
-    processor, vectors, information = pieces()
+    processor, vectors, information = _pieces()
     ids = processor.encode(word)
     vector = information[ids] @ vectors[ids]
     return vector / (np.linalg.norm(vector) + 1e-9), float(information[ids].sum())
@@ -150,10 +150,10 @@ def _lemma(word: str) -> str:
     return min((lemmas[0] for lemmas in lemmas_by_part if lemmas), key=len, default=word)
 
 
-def tokens_of(text: str) -> list[str]:
+def _tokens_of(text: str) -> list[str]:
     """Words and marks, lower-cased, with contractions written out and possessive 's left out.
 
-    >>> tokens_of("I did n't see Tom’s dog!")
+    >>> _tokens_of("I did n't see Tom’s dog!")
     ['i', 'did', 'not', 'see', 'tom', 'dog', '!']
     """
     text = DETACHED.sub("", text.translate(MARKS)).lower()
@@ -163,9 +163,9 @@ def tokens_of(text: str) -> list[str]:
 
 
 @lru_cache(1024)
-def sentence_of(text: str) -> _Sentence:
+def _sentence_of(text: str) -> _Sentence:
     """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
-    tokens = tokens_of(text)
+    tokens = _tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
     word_text = " ".join(words)
     weighted_vectors = [_word_vector(word) for word in words]
@@ -226,5 +226,5 @@ def features(references: Sequence[str], candidates: Sequence[str]) -> np.ndarray
     Returns:
         (pairs, features), a column for each name of `SIGNS`.
     """
-    rows = [_compare(sentence_of(a), sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
+    rows = [_compare(_sentence_of(a), _sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(SIGNS))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from toolkit.score.quantities import RECENT
+from toolkit.score._quantities import RECENT
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -70,12 +70,12 @@ FUNCTION_WORDS = words_of(
 
 
 @lru_cache(RECENT)
-def names(text: str, lang: str) -> frozenset[str]:
+def _names(text: str, lang: str) -> frozenset[str]:
     """The names of a text, in lower case; none where most words have a capital, as in headlines.
 
-    >>> sorted(names("Tom said that Mr. Jackson's dog is in Boston.", "en"))
+    >>> sorted(_names("Tom said that Mr. Jackson's dog is in Boston.", "en"))
     ['boston', 'jackson', 'tom']
-    >>> sorted(names("Hier vit Tom avec son chien.", "fr"))
+    >>> sorted(_names("Hier vit Tom avec son chien.", "fr"))
     ['tom']
     """
     if lang == "de":
@@ -116,12 +116,12 @@ def _stem(word: str, lang: str) -> str:
     return further[-1] if further and lang == "fr" else first
 
 
-def changes_name(reference: str, candidate: str, lang: str) -> bool:
+def _changes_name(reference: str, candidate: str, lang: str) -> bool:
     """Whether a name of one text is missing in the other.
 
-    >>> changes_name("Tom lives in Boston.", "He lives in Boston.", "en")
+    >>> _changes_name("Tom lives in Boston.", "He lives in Boston.", "en")
     True
-    >>> changes_name("He is from Germany.", "He is German.", "en")
+    >>> _changes_name("He is from Germany.", "He is German.", "en")
     False
 
     Args:
@@ -129,7 +129,7 @@ def changes_name(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, "de" or a key of `NO_NAMES`.
     """
-    return _lacks(candidate, names(reference, lang), lang) or _lacks(reference, names(candidate, lang), lang)
+    return _lacks(candidate, _names(reference, lang), lang) or _lacks(reference, _names(candidate, lang), lang)
 
 
 def _lacks(text: str, required_names: frozenset[str], lang: str) -> bool:

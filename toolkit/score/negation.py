@@ -13,13 +13,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from toolkit.score.quantities import RECENT
+from toolkit.score._quantities import RECENT
 
 
-def words(listed: str) -> re.Pattern:
+def _words(listed: str) -> re.Pattern:
     """A pattern of the listed words; "*" stands for any letters, "_" for a space.
 
-    >>> words("no_one *n't refus*").findall("no one refuses, and i don't")
+    >>> _words("no_one *n't refus*").findall("no one refuses, and i don't")
     ['no one', 'refuses', "don't"]
     """
     alternatives = "|".join(re.escape(word).replace(r"\*", r"\w*").replace("_", " ") for word in listed.split())
@@ -50,12 +50,12 @@ SUBJECT = "(?:i|you|he|she|it|we|they|there|that|this)"
 AUXILIARY = "(?:is|are|was|were|do|does|did|has|have|had|will|would|wo|ca|can|could|should|must|ai)"
 NEGATION = {
     "en": _NegationWords(
-        plain=words("not cannot never no none nobody no_one noone nothing nowhere neither nope *n't dunno nothin"),
+        plain=_words("not cannot never no none nobody no_one noone nothing nowhere neither nope *n't dunno nothin"),
         contracted=re.compile(
             r"\b(do|does|did|is|are|was|were|have|has|had|wo|would|ca|can|could|should|must|need|ai|sha|might)"
             r"\s*n\s*'?\s*t\b"  # "dont", "do n't", "don t"
         ),
-        weak=words(
+        weak=_words(
             "hardly scarcely barely rarely seldom without unless except against few little instead nor too only "
             "far_from free_of out_of fail* refus* lack* reject* miss* avoid* prevent* ignor* forbid* forbad* stop* "
             "quit* deny denies denied forget* forgot* *less disagree* disapprov* disbelie* dishonest* dislik* disobe* "
@@ -79,8 +79,8 @@ NEGATION = {
         ),
     ),
     "de": _NegationWords(
-        plain=words("nicht nichts nie niemals niemand* nirgend* kein* nein nich nischt nix nee nö net"),
-        weak=words(
+        plain=_words("nicht nichts nie niemals niemand* nirgend* kein* nein nich nischt nix nee nö net"),
+        weak=_words(
             "ohne kaum selten außer zu_wenig weder statt nur weiger* scheiter* verbiet* verbot* fehl* mangel* vermeid* "
             "leugne* bestreite* ablehn* lehn* vergess* vergisst vergaß* versäum* verpass* *los unbekannt* unfair* "
             "ungern* unglücklich* ungesund* unhöflich* unklar* unmöglich* unnötig* unrecht* unsicher* unwahr* "
@@ -98,7 +98,7 @@ NEGATION = {
             r"\b(?:pas|pa|jamais|rien|aucune?|non)\b|\bpersonne n(?:e\b|')"
             r"|(?:\bne\b|\bn')[^.?!]*\b(?:plus|personne|ni|guère|nulle part)\b"  # alone they do not negate
         ),
-        weak=words(
+        weak=_words(
             "sans à_peine rarement sauf peu seulement trop refus* manqu* évit* interdi* ignor* oubli* échou* rat* mal* "
             "impossib* imparf* impoli* incapab* inutil* injust* invisib* insuffis* incorrect* incompl* irrégul*"
         ),
@@ -109,8 +109,8 @@ NEGATION = {
         concord=True,
     ),
     "es": _NegationWords(
-        plain=words("no nunca jamás jamas nada nadie ningun* ningún tampoco ni"),
-        weak=words(
+        plain=_words("no nunca jamás jamas nada nadie ningun* ningún tampoco ni"),
+        weak=_words(
             "sin apenas rara_vez excepto salvo poco solo sólo demasiado falt* neg* niega* rechaz* evit* prohib* olvid* "
             "ignor* imposib* imperf* improbab* incap* inútil* injust* invisib* insufic* incorrect* incompl* irregular*"
         ),
@@ -133,12 +133,12 @@ NEGATION = {
 
 
 @lru_cache(RECENT)
-def negations(text: str, lang: str) -> tuple[int, int]:
+def _negations(text: str, lang: str) -> tuple[int, int]:
     """How many words of a text negate, and how many can stand for a negation.
 
-    >>> negations("He didn't come, because he was unable to.", "en")
+    >>> _negations("He didn't come, because he was unable to.", "en")
     (1, 1)
-    >>> negations("It's late, isn't it?", "en")
+    >>> _negations("It's late, isn't it?", "en")
     (0, 0)
     """
     patterns = NEGATION[lang]
@@ -150,12 +150,12 @@ def negations(text: str, lang: str) -> tuple[int, int]:
     return min(count, 1) if patterns.concord else count, len(patterns.weak.findall(plain))
 
 
-def changes_negation(reference: str, candidate: str, lang: str) -> bool:
+def _changes_negation(reference: str, candidate: str, lang: str) -> bool:
     """Whether one of two texts negates and the other does not.
 
-    >>> changes_negation("He didn't come to our party.", "He came to our party.", "en")
+    >>> _changes_negation("He didn't come to our party.", "He came to our party.", "en")
     True
-    >>> changes_negation("It isn't possible.", "It's impossible.", "en")
+    >>> _changes_negation("It isn't possible.", "It's impossible.", "en")
     False
 
     Args:
@@ -163,5 +163,5 @@ def changes_negation(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, a key of `NEGATION`.
     """
-    (count, weak), (other_count, other_weak) = negations(reference, lang), negations(candidate, lang)
+    (count, weak), (other_count, other_weak) = _negations(reference, lang), _negations(candidate, lang)
     return count != other_count and max(count, other_count) == 1 and weak == other_weak

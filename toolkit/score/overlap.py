@@ -50,12 +50,12 @@ def trigram_overlap(reference: str, candidate: str) -> float:
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4, footnote 6.
     """
-    reference_trigrams, candidate_trigrams = trigrams(reference), trigrams(candidate)
+    reference_trigrams, candidate_trigrams = _trigrams(reference), _trigrams(candidate)
     fewer = min(reference_trigrams.total(), candidate_trigrams.total())
     return round((reference_trigrams & candidate_trigrams).total() / fewer, DECIMALS) if fewer else 0.0
 
 
-def trigrams(text: str) -> Counter[tuple[str, ...]]:
+def _trigrams(text: str) -> Counter[tuple[str, ...]]:
     """The word trigrams of a text, counted; none if it has fewer than three words."""
     words = tokenized(spaced(text.lower())).split()
     return Counter(zip(*(words[n:] for n in range(ORDER)), strict=False))

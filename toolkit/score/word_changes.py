@@ -41,10 +41,10 @@ class _WordChanges:
     lost: float
 
 
-def word_changes(reference: str, candidate: str) -> _WordChanges:
+def _word_changes(reference: str, candidate: str) -> _WordChanges:
     """Compare the words of two texts, without regard to case.
 
-    >>> changes = word_changes("We really need to start.", "We need to commence.")
+    >>> changes = _word_changes("We really need to start.", "We need to commence.")
     >>> changes.edits, changes.deleted, changes.inserted
     (2, 1, 0)
     >>> changes.rarest_new < changes.lost

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import duckdb
 
-from toolkit.select.equal import with_keys
-from toolkit.select.near import find_near, rows_of_band
-from toolkit.select.pairs import PARTS, SCORES, check_scored, numbered_pairs
+from toolkit.select._near import find_near, rows_of_band
+from toolkit.select.equal import _with_keys
+from toolkit.select.pairs import PARTS, SCORES, _check_scored, _numbered_pairs
 from toolkit.system.settings import check_at_least_one
 
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
@@ -138,8 +138,8 @@ def refuse_but_best(
     connection.execute(PAIRS_SQL)
     connection.execute(LOST_SQL)
     connection.execute(LEFT_SQL)
-    read_pairs(connection, shards, by)
-    check_scored(connection, by, shards[0].parent)
+    _read_pairs(connection, shards, by)
+    _check_scored(connection, by, shards[0].parent)
     refused = {"duplicate": _lose(connection, REPEATED_SQL.format(key="reference, text"), "duplicate")}
     if settings.one_per_reference:
         refused["better_pair"] = _lose(connection, REPEATED_SQL.format(key="reference"), "better_pair")
@@ -157,11 +157,11 @@ def refuse_but_best(
     return record
 
 
-def read_pairs(connection: duckdb.DuckDBPyConnection, shards: list[Path], by: str) -> None:
+def _read_pairs(connection: duckdb.DuckDBPyConnection, shards: list[Path], by: str) -> None:
     """Fill the table `pairs`."""
     insert = INSERT_SQL.format(score=SCORES[by])
-    for pairs in numbered_pairs(shards, PARTS):
-        connection.register("chosen", with_keys(pairs))
+    for pairs in _numbered_pairs(shards, PARTS):
+        connection.register("chosen", _with_keys(pairs))
         connection.execute(insert)
 
 

@@ -56,22 +56,22 @@ def cluster_rows(
         ]
         segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
         for row, candidates in zip(batch, candidates_by_row, strict=True):
-            keys = distance_keys(list(islice(segmented, len(candidates) + 1)))
-            for candidate, number in zip(candidates, assign(keys, clusters), strict=True):
+            keys = _distance_keys(list(islice(segmented, len(candidates) + 1)))
+            for candidate, number in zip(candidates, _assign(keys, clusters), strict=True):
                 candidate.cluster = number
             yield row
 
 
-def distance_keys(segmented: Sequence[Sequence[str]]) -> list[str]:
+def _distance_keys(segmented: Sequence[Sequence[str]]) -> list[str]:
     """Texts in pieces as strings with one character per piece, for rapidfuzz."""
     character = {piece: chr(n) for n, piece in enumerate(dict.fromkeys(chain.from_iterable(segmented)))}.__getitem__
     return ["".join(map(character, text)) for text in segmented]
 
 
-def assign(keys: Sequence[str], clusters: int) -> list[int]:
+def _assign(keys: Sequence[str], clusters: int) -> list[int]:
     """The cluster of each candidate.
 
-    >>> assign(["abcd", "abcx", "wxyz", "wxyv", "qrst"], clusters=2)
+    >>> _assign(["abcd", "abcx", "wxyz", "wxyv", "qrst"], clusters=2)
     [0, 1, 1, 2]
 
     Args:

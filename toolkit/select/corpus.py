@@ -1,7 +1,7 @@
 """Select a part of a whole corpus: find what is refused over all shards, then copy them; an interrupted copy resumes.
 
 The shards of the run are not changed. `write_choice` applies a rule to all of them at once and records which pairs it
-refuses; `copy_chosen` copies them to a folder of their own, where a refused pair has a reason instead of a rank. This
+refuses; `_copy_chosen` copies them to a folder of their own, where a refused pair has a reason instead of a rank. This
 folder has the same files as that of a run, so it can be packaged or read like one.
 """
 
@@ -50,11 +50,11 @@ REFUSED_SQL = "CREATE TEMP TABLE refused (shard INTEGER, row INTEGER, number INT
 Rule = Callable[[duckdb.DuckDBPyConnection, list[Path]], dict]
 
 
-def chosen_folder(run: Path, settings: Any) -> Path:
+def _chosen_folder(run: Path, settings: Any) -> Path:
     """The folder of a selection, within the folder of the run; its name depends on the settings.
 
     >>> from toolkit.select.deciles import DecileSettings
-    >>> chosen_folder(Path("bank.shards"), DecileSettings(by="trigram_overlap")).as_posix()
+    >>> _chosen_folder(Path("bank.shards"), DecileSettings(by="trigram_overlap")).as_posix()
     'bank.shards/chosen-3940099d'
 
     Args:
@@ -77,11 +77,11 @@ def choose(shards: list[Path], settings: Any, rule: Rule, state: PartialState) -
     Returns:
         The folder of the copies.
     """
-    folder = chosen_folder(shards[0].parent, settings)
+    folder = _chosen_folder(shards[0].parent, settings)
     if state.is_main_process:
         write_choice(shards, asdict(settings), rule, folder)
     wait(state)
-    copy_chosen(list(mine(shards, state)), folder)
+    _copy_chosen(list(mine(shards, state)), folder)
     wait(state)
     return folder
 
@@ -89,7 +89,7 @@ def choose(shards: list[Path], settings: Any, rule: Rule, state: PartialState) -
 def write_choice(shards: list[Path], settings: dict, rule: Rule, folder: Path) -> None:
     """Create the folder of a selection: what the rule refuses, and the records of the run with its settings.
 
-    One process calls this before any process calls `copy_chosen`, which reads the folder.
+    One process calls this before any process calls `_copy_chosen`, which reads the folder.
 
     Args:
         shards: All finished shards of a run.
@@ -120,7 +120,7 @@ def _write_refused(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     temporary.replace(path)
 
 
-def copy_chosen(shards: list[Path], folder: Path) -> list[Path]:
+def _copy_chosen(shards: list[Path], folder: Path) -> list[Path]:
     """Copy shards into the folder of a selection, skipping finished copies; refused pairs lose their rank.
 
     Args:

@@ -12,7 +12,7 @@ import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.data.shards import shard_number
-from toolkit.select.pairs import SCORES, check_scored, chosen_pairs
+from toolkit.select.pairs import SCORES, _check_scored, _chosen_pairs
 
 DECILES = 10  # ParaNMT-50M, section 5.4
 MEASURES = ("semantic", "trigram_overlap", "translation_score")  # section 5.4: the three filters
@@ -74,7 +74,7 @@ class DecileSettings:
             raise ValueError(f"wanted by as {', '.join(MEASURES)}, got {self.by!r}")
         if self.sample < 1 or self.max_tokens < 1:
             raise ValueError(f"wanted sample and max_tokens of at least 1, got {self.sample} and {self.max_tokens}")
-        numbers(self.deciles)
+        _numbers(self.deciles)
         self.check_by()
 
     def check_by(self) -> None:
@@ -93,10 +93,10 @@ class DecileSettings:
             )
 
 
-def numbers(deciles: str) -> list[int]:
+def _numbers(deciles: str) -> list[int]:
     """Parse the setting `deciles`.
 
-    >>> numbers("9,10")
+    >>> _numbers("9,10")
     [9, 10]
 
     Raises:
@@ -134,12 +134,12 @@ def refuse_by_deciles(connection: duckdb.DuckDBPyConnection, shards: list[Path],
     connection.execute(PAIRS_SQL)
     insert = INSERT_SQL.format(score=SCORES[str(settings.by)])
     for shard in shards:
-        for pair_table in chosen_pairs(shard, ["id", "reference"], ["text"]):
+        for pair_table in _chosen_pairs(shard, ["id", "reference"], ["text"]):
             connection.register("chosen", pair_table)
             connection.execute(insert, {"shard": shard_number(shard), "seed": settings.seed})
-    check_scored(connection, str(settings.by), shards[0].parent)
+    _check_scored(connection, str(settings.by), shards[0].parent)
     connection.execute(DECILES_SQL)
-    parameters = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
+    parameters = {"deciles": _numbers(settings.deciles), "max_tokens": settings.max_tokens}
     (candidates,), *_ = connection.execute(f"SELECT count(*) {DRAWN_SQL}", parameters).fetchall()
     last_lot = None
     if candidates > settings.sample:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from toolkit.clean.match_keys import match_keys
 from toolkit.data.database import database
-from toolkit.select.pairs import chosen_pairs
+from toolkit.select.pairs import _chosen_pairs
 
 # ours: DuckDB's part of the memory, whatever the number of pairs, and the threads that share it. Beyond some million
 # pairs it spills; most of the time goes into the keys of the texts, so that neither makes packaging slower.
@@ -75,19 +75,19 @@ def find_equal_pairs(shards: list[Path]) -> _EqualPairs:
     with database(MEMORY_LIMIT, THREADS) as connection:
         connection.execute(PAIRS_SQL)
         for number, shard in enumerate(shards):
-            for pairs in chosen_pairs(shard, ["reference"], ["text"], SCORES):
-                connection.register("chosen", with_keys(pairs))
+            for pairs in _chosen_pairs(shard, ["reference"], ["text"], SCORES):
+                connection.register("chosen", _with_keys(pairs))
                 connection.execute(INSERT_SQL, {"shard": number})
         connection.execute(REPEATED_SQL)
         ((copies,),) = connection.execute(COPIES_SQL).fetchall()
         return _EqualPairs(_by_shard(connection, len(shards)), copies)
 
 
-def with_keys(pairs: pa.Table) -> pa.Table:
+def _with_keys(pairs: pa.Table) -> pa.Table:
     """Pairs with match keys as `reference` and `text`; the key of a text without letters and digits is the text.
 
     Args:
-        pairs: As `chosen_pairs` yields them.
+        pairs: As `_chosen_pairs` yields them.
     """
     for name in ("reference", "text"):
         keys = match_keys(pairs[name].combine_chunks())

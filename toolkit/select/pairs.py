@@ -37,7 +37,7 @@ PARTS = (
 )
 
 
-def chosen_pairs(
+def _chosen_pairs(
     shard: Path,
     of_rows: Sequence[str] = (),
     of_candidates: Sequence[str] = (),
@@ -78,7 +78,7 @@ def chosen_pairs(
         yield values.filter(pc.is_valid(values["rank"]))
 
 
-def numbered_pairs(shards: Sequence[Path], scores: Sequence[str] = ()) -> Iterator[pa.Table]:
+def _numbered_pairs(shards: Sequence[Path], scores: Sequence[str] = ()) -> Iterator[pa.Table]:
     """The chosen candidates of all shards with their texts, a batch at a time.
 
     Args:
@@ -86,18 +86,18 @@ def numbered_pairs(shards: Sequence[Path], scores: Sequence[str] = ()) -> Iterat
         scores: The fields of `scores` to read.
 
     Yields:
-        Tables as of `chosen_pairs`, with `reference`, `text`, `shard`, the number of the shard, and `id`, the number of
+        Tables (see `_chosen_pairs`) with `reference`, `text`, `shard`, the number of the shard, and `id`, the number of
         the pair in the order of the shards.
     """
     pair_offset = 0
     for shard in shards:
-        for pairs in chosen_pairs(shard, ["reference"], ["text"], scores):
+        for pairs in _chosen_pairs(shard, ["reference"], ["text"], scores):
             pairs = pairs.append_column("shard", pa.array(np.full(len(pairs), shard_number(shard), np.int32)))
             yield pairs.append_column("id", pa.array(np.arange(pair_offset, pair_offset + len(pairs))))
             pair_offset += len(pairs)
 
 
-def check_scored(connection: duckdb.DuckDBPyConnection, score: str, run: Path) -> None:
+def _check_scored(connection: duckdb.DuckDBPyConnection, score: str, run: Path) -> None:
     """Refuse a corpus without pairs, or with pairs that do not have a score.
 
     Args:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from datasets import Dataset
 
 
-class RowSample(NamedTuple):
+class _RowSample(NamedTuple):
     """The training rows of a size.
 
     Attributes:
@@ -29,7 +29,7 @@ class RowSample(NamedTuple):
     def name(self) -> str:
         """The size by its true numbers.
 
-        >>> RowSample(16, 16, 96, False).name, RowSample(8, 64, 328, False).name, RowSample(8, 119, 500, True).name
+        >>> _RowSample(16, 16, 96, False).name, _RowSample(8, 64, 328, False).name, _RowSample(8, 119, 500, True).name
         ('16', '8-64', 'all 500')
         """
         if self.same:
@@ -37,10 +37,10 @@ class RowSample(NamedTuple):
         return f"{self.most:,}" if self.fewest == self.most else f"{self.fewest:,}-{self.most:,}"
 
 
-def distinct_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int]:
+def _distinct_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int]:
     """The sizes that differ, each once; 0, which is all rows, stands for those that no class exceeds.
 
-    >>> distinct_sizes("aaab", [2, 16, 64])
+    >>> _distinct_sizes("aaab", [2, 16, 64])
     [2, 0]
 
     Args:
@@ -51,7 +51,7 @@ def distinct_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int
     return list(dict.fromkeys(0 if size >= largest else size for size in sizes))
 
 
-def row_sample(labels: Sequence[Hashable], size: int, seeds: int) -> RowSample:
+def _row_sample(labels: Sequence[Hashable], size: int, seeds: int) -> _RowSample:
     """The numbers of the rows that a size of a study gives.
 
     Args:
@@ -59,13 +59,13 @@ def row_sample(labels: Sequence[Hashable], size: int, seeds: int) -> RowSample:
         size: Training rows of each class; 0 takes all rows.
         seeds: How many samples are drawn.
     """
-    samples = [sample_indices(labels, size, seed) for seed in range(seeds if size else 1)]
+    samples = [_sample_indices(labels, size, seed) for seed in range(seeds if size else 1)]
     counts = Counter(labels[index] for index in samples[0]).values()
     same = all(set(sample) == set(samples[0]) for sample in samples[1:])
-    return RowSample(min(counts, default=0), max(counts, default=0), len(samples[0]), same)
+    return _RowSample(min(counts, default=0), max(counts, default=0), len(samples[0]), same)
 
 
-def sample_indices(labels: Sequence[Hashable], size: int, seed: int) -> list[int]:
+def _sample_indices(labels: Sequence[Hashable], size: int, seed: int) -> list[int]:
     """The indices of as many random rows of each class, all of a class that has fewer; of all rows if `size` is 0."""
     if not size:
         return list(range(len(labels)))
@@ -81,4 +81,4 @@ def sample_indices(labels: Sequence[Hashable], size: int, seed: int) -> list[int
 
 def few_of_each(rows: Dataset, label: str, size: int, seed: int) -> Dataset:
     """As many random rows of each class, all of a class that has fewer; all rows if `size` is 0."""
-    return rows.select(sample_indices(list(rows[label]), size, seed)) if size else rows
+    return rows.select(_sample_indices(list(rows[label]), size, seed)) if size else rows

@@ -14,7 +14,7 @@ MOST_SEEDS = 10_000  # ours: nobody trains more often
 ROUNDING = 1e-6  # ours: points; far above the rounding of an accuracy, far below a row of any test
 
 
-class Comparison(NamedTuple):
+class _Comparison(NamedTuple):
     """A way to train against another, with the same seeds.
 
     Attributes:
@@ -37,11 +37,11 @@ class Comparison(NamedTuple):
     def verdict(self) -> str:
         """What can be said: "yes", "no", or that it cannot be told apart.
 
-        >>> Comparison(1.2, 0.9, 0.01, 7).verdict, Comparison(0.1, 0.9, 0.6, 638).verdict
+        >>> _Comparison(1.2, 0.9, 0.01, 7).verdict, _Comparison(0.1, 0.9, 0.6, 638).verdict
         ('yes: +1.2 points', 'no: +0.1 points are not told from chance; 638 seeds would tell')
-        >>> Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
+        >>> _Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
         'no: -0.3 points are at most one row of the test, 0.3 points; more test rows would tell'
-        >>> Comparison(2.0, 0.0, None, None).verdict
+        >>> _Comparison(2.0, 0.0, None, None).verdict
         'not tested, because all seeds trained on the same rows: +2.0 points'
         """
         points = f"{self.difference:+.1f} points"
@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
 
 def compare(
     pairs: Sequence[tuple[Sequence[float], Sequence[float]]], row: float = 0.0, untested: Collection[int] = ()
-) -> list[Comparison]:
+) -> list[_Comparison]:
     """Compare ways to train, each with another, over seeds; Holm's correction counts all comparisons that are tested.
 
     Where all differences are equal, a t-test has no deviation to divide by, and the sign test is taken instead.
@@ -86,10 +86,10 @@ def compare(
         mean, deviation = round(float(differences.mean()), 6), float(differences.std(ddof=1))
         summaries.append((mean, deviation if deviation > ROUNDING else 0.0, differences))
     tested_numbers = [n for n in range(len(summaries)) if n not in untested]
-    corrected_ps = dict(zip(tested_numbers, holm([_p_value(*summaries[n]) for n in tested_numbers]), strict=True))
+    corrected_ps = dict(zip(tested_numbers, _holm([_p_value(*summaries[n]) for n in tested_numbers]), strict=True))
     return [
-        Comparison(
-            mean, deviation, corrected_ps.get(n), seeds_needed(mean, deviation) if n in corrected_ps else None, row
+        _Comparison(
+            mean, deviation, corrected_ps.get(n), _seeds_needed(mean, deviation) if n in corrected_ps else None, row
         )
         for n, (mean, deviation, _) in enumerate(summaries)
     ]
@@ -102,10 +102,10 @@ def _p_value(mean: float, deviation: float, differences: np.ndarray) -> float:
     return 1.0 if mean == 0 else 2.0 ** (1 - len(differences))
 
 
-def holm(ps: Sequence[float]) -> list[float]:
+def _holm(ps: Sequence[float]) -> list[float]:
     """Holm's step-down correction of some p-values, in their order.
 
-    >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03])]
+    >>> [round(p, 4) for p in _holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
     corrected_ps, running_maximum = [0.0] * len(ps), 0.0
@@ -115,10 +115,10 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected_ps
 
 
-def seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, power: float = POWER) -> int | None:
+def _seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, power: float = POWER) -> int | None:
     """The fewest seeds with which a paired t-test finds a true difference with probability `power`.
 
-    >>> seeds_needed(1.0, 1.0), seeds_needed(0.1, 1.0), seeds_needed(0.0, 1.0)
+    >>> _seeds_needed(1.0, 1.0), _seeds_needed(0.1, 1.0), _seeds_needed(0.0, 1.0)
     (10, 787, None)
 
     Args:
@@ -131,17 +131,17 @@ def seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, powe
         return 2 + math.floor(-math.log2(alpha)) if difference else None
     effect = abs(difference) / deviation
     low, high = 1, 2
-    while power_of(effect, high, alpha) < power:
+    while _power_of(effect, high, alpha) < power:
         low, high = high, 2 * high
         if low >= MOST_SEEDS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power_of(effect, middle, alpha) >= power else (middle, high)
+        low, high = (low, middle) if _power_of(effect, middle, alpha) >= power else (middle, high)
     return high if high <= MOST_SEEDS else None
 
 
-def power_of(effect: float, seeds: int, alpha: float) -> float:
+def _power_of(effect: float, seeds: int, alpha: float) -> float:
     """The probability that a two-sided paired t-test finds a difference of `effect` standard deviations."""
     limit = stats.t.ppf(1 - alpha / 2, seeds - 1)
     away = effect * math.sqrt(seeds)

@@ -14,8 +14,8 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
-from toolkit.study.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
-from toolkit.study.significance import Comparison, compare
+from toolkit.study.row_sample import _distinct_sizes, _row_sample, _RowSample, few_of_each
+from toolkit.study.significance import _Comparison, compare
 from toolkit.study.trials import Trial
 from toolkit.system.extras import require
 from toolkit.system.whole_files import write_whole
@@ -41,7 +41,7 @@ class Study:
 
     results: dict[tuple[str, int], list[float]]
     baseline: str = NONE
-    samples: Mapping[int, RowSample] = field(default_factory=dict)
+    samples: Mapping[int, _RowSample] = field(default_factory=dict)
     test_rows: int | None = None
 
     @property
@@ -58,7 +58,7 @@ class Study:
         """A size by the numbers of its rows, where they were counted."""
         return self.samples[size].name if size in self.samples else str(size or "all")
 
-    def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], Comparison]:
+    def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], _Comparison]:
         """Each arm against the baseline at each size, corrected for the number of all that are tested."""
         other = baseline or self.baseline
         keys = [(arm, size) for arm in self.arms if arm != other for size in self.sizes]
@@ -151,7 +151,7 @@ def study(
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
     all_arms = {NONE: lambda rows, _: rows} | dict(arms)
     labels = list(train[label])
-    distinct = distinct_sizes(labels, sizes)
+    distinct = _distinct_sizes(labels, sizes)
     if progress and (absent_sizes := [size for size in sizes if size and size not in distinct]):
         size_list = ", ".join(map(str, absent_sizes))
         print(
@@ -172,7 +172,7 @@ def study(
                     bar.update()
     order = {name: n for n, name in enumerate(all_arms)}
     results = dict(sorted(accuracies.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
-    return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
+    return Study(results, NONE, {size: _row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
 class _Kept:

@@ -16,8 +16,8 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.encoder.load import load_encoder
 from toolkit.models.coverage import check_language_of
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.study.paraphrase_cache import CachedParaphraser
-from toolkit.study.row_sample import distinct_sizes, sample_indices
+from toolkit.study._paraphrase_cache import CachedParaphraser
+from toolkit.study.row_sample import _distinct_sizes, _sample_indices
 from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.study.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.study.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
@@ -54,7 +54,7 @@ def study_file(settings: StudyFile) -> Study:
     base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
     if settings.chosen_classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
-    paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))
+    paraphraser = CachedParaphraser(base, _sample_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(
@@ -82,14 +82,14 @@ def study_file(settings: StudyFile) -> Study:
     return finished_study
 
 
-def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
+def _sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
     """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
     labels = list(train[settings.label])
     row_indices = {
         index
-        for size in distinct_sizes(labels, sizes)
+        for size in _distinct_sizes(labels, sizes)
         for seed in range(settings.seeds)
-        for index in sample_indices(labels, size, seed)
+        for index in _sample_indices(labels, size, seed)
     }
     rows = train.select(sorted(row_indices))
     return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))

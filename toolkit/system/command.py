@@ -84,7 +84,7 @@ def run_command(
     name = f"{program} (process {os.environ['RANK']})" if os.environ.get("RANK", "0") != "0" else program
     try:
         if processes > 1 and not _launched():
-            from toolkit.system.launch import launch
+            from toolkit.system._launch import launch
 
             os.environ[LAUNCHER] = "1"
             return launch(processes)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from toolkit.system.errors import public_record
-from toolkit.system.urls import files_at, is_url, tag_hash
+from toolkit.system.urls import _tag_hash, files_at, is_url
 
 CONTENT = "content of "  # prefix, in a record, of the name of a setting that names files
 
@@ -35,7 +35,7 @@ def content_of(paths: Sequence[str | Path]) -> str:
     """
     digest, total = hashlib.sha256(), 0
     for path in paths:
-        size, file_hash = tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
+        size, file_hash = _tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
         digest.update(bytes.fromhex(file_hash))
         total += size
     kind = "sha256 of sizes and tags" if any(map(is_url, paths)) else "sha256"

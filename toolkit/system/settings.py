@@ -210,7 +210,7 @@ def check_record(file: Path, settings: dict, free: Set[str], is_finished: bool =
     compare_record(file, settings, free, is_finished)
     code = read_record(file).get(CODE, {}) if file.exists() else code_version()
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(recorded(settings) | {CODE: code}, indent=1))
+    write_whole(file, json.dumps(_recorded(settings) | {CODE: code}, indent=1))
 
 
 def compare_record(file: Path, settings: dict, free: Set[str], is_finished: bool = False) -> None:
@@ -251,7 +251,7 @@ def compare_settings(record: dict, settings: dict, free: Set[str], location: str
     Raises:
         ValueError: Another setting differs; the message names it.
     """
-    current = recorded(settings)
+    current = _recorded(settings)
     record = public_record(record)
     changed = [key for key in current if key.removeprefix(CONTENT) not in free and current[key] != record.get(key)]
     if changed:
@@ -261,7 +261,7 @@ def compare_settings(record: dict, settings: dict, free: Set[str], location: str
         )
 
 
-def recorded(settings: dict) -> dict:
+def _recorded(settings: dict) -> dict:
     """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit.
 
     Passwords in URLs are left out, so that a run may go on with another password.

@@ -51,7 +51,7 @@ def joined_url(folder: str, *names: str) -> str:
 
 
 @contextlib.contextmanager
-def reached(url: str) -> Iterator[None]:
+def _reached(url: str) -> Iterator[None]:
     """Turn the errors of a file system in the block into ours.
 
     Raises:
@@ -91,11 +91,11 @@ def _open_url(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of a URL, and the path of the URL in it.
 
     Raises:
-        ValueError: As `reached`.
+        ValueError: As `_reached`.
     """
     import fsspec  # imported here because most files are on the disk
 
-    with reached(url):
+    with _reached(url):
         return fsspec.core.url_to_fs(url, **(_client() if url.startswith(("http://", "https://")) else {}))
 
 
@@ -107,7 +107,7 @@ def _client() -> dict:
     return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
 
 
-class Readable(io.RawIOBase):
+class _Readable(io.RawIOBase):
     """A file at a URL, for reading; it asks for `READ_AHEAD` bytes at a time.
 
     Raises:
@@ -117,7 +117,7 @@ class Readable(io.RawIOBase):
     def __init__(self, url: str):
         self.url = url
         system, path = _open_url(url)
-        with reached(url):
+        with _reached(url):
             self.file = system.open(path, "rb", block_size=READ_AHEAD)
 
     def readable(self) -> bool:
@@ -130,7 +130,7 @@ class Readable(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read bytes into a buffer; the number that came, 0 at the end."""
-        with reached(self.url):
+        with _reached(self.url):
             data = self.file.read(len(buffer))
             size, position = getattr(self.file, "size", None), self.file.tell()
         if len(buffer) and not data and size is not None and position < size:
@@ -140,7 +140,7 @@ class Readable(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place."""
-        with reached(self.url):
+        with _reached(self.url):
             return self.file.seek(offset, whence)
 
     def tell(self) -> int:
@@ -154,19 +154,19 @@ class Readable(io.RawIOBase):
         super().close()
 
 
-def for_arrow(address: str | Path) -> str | Path | Readable:
+def for_arrow(address: str | Path) -> str | Path | _Readable:
     """What Arrow opens: a path as it is, and a URL as an open file."""
-    return Readable(str(address)) if is_url(address) else address
+    return _Readable(str(address)) if is_url(address) else address
 
 
-def info_of(url: str) -> dict | None:
+def _info_of(url: str) -> dict | None:
     """What the file system says of a file or a folder; None if there is none.
 
     Raises:
         OSError: It cannot be asked.
     """
     system, path = _open_url(url)
-    with reached(url):
+    with _reached(url):
         try:
             system.invalidate_cache()
             return system.info(path)
@@ -182,7 +182,7 @@ def check_bucket(url: str) -> None:
     """
     scheme, _, path = url.partition("://")
     bucket = f"{scheme}://{path.partition('/')[0]}"
-    if scheme in BUCKETS and info_of(bucket) is None:
+    if scheme in BUCKETS and _info_of(bucket) is None:
         raise FileNotFoundError(
             f"wanted an existing bucket, got {without_secrets(bucket)}: create it, or check the name"
         )
@@ -196,7 +196,7 @@ def is_file(address: str | Path) -> bool:
     """
     if not is_url(address):
         return Path(address).is_file()
-    info = info_of(str(address))
+    info = _info_of(str(address))
     return info is not None and info["type"] == "file"
 
 
@@ -209,7 +209,7 @@ def matching(pattern: str) -> list[str]:
     if not is_url(pattern):
         return sorted(glob.glob(pattern, recursive=True))
     system, path = _open_url(pattern)
-    with reached(pattern):
+    with _reached(pattern):
         system.invalidate_cache()
         entries = system.glob(path, detail=True)
     return sorted(system.unstrip_protocol(name) for name, info in entries.items() if info["type"] == "file")
@@ -222,7 +222,7 @@ def below(folder: str) -> dict[str, int]:
         OSError: The file system cannot be asked.
     """
     system, path = _open_url(folder)
-    with reached(folder):
+    with _reached(folder):
         system.invalidate_cache()
         try:
             entries = system.find(path, detail=True)
@@ -254,14 +254,14 @@ def _size_and_tag(url: str) -> tuple[int, str]:
     Raises:
         OSError: There is no such file, or the file system cannot be asked.
     """
-    info = info_of(url)
+    info = _info_of(url)
     if info is None:
         raise FileNotFoundError(f"wanted an existing file, got {without_secrets(url)}: check the path")
     tag = next((f"{name} {info[name]}" for name in TAGS if info.get(name) is not None), "")
     return info["size"] or 0, tag
 
 
-def tag_hash(url: str) -> tuple[int, str]:
+def _tag_hash(url: str) -> tuple[int, str]:
     """The size of a file, and the SHA-256 of its size and tag in hexadecimal."""
     size, tag = _size_and_tag(url)
     return size, hashlib.sha256(f"{size} {tag}".encode()).hexdigest()
@@ -275,7 +275,7 @@ def read_bytes(url: str) -> bytes | None:
     """
     if not is_file(url):
         return None
-    with Readable(url) as file:
+    with _Readable(url) as file:
         return file.readall()
 
 
@@ -288,7 +288,7 @@ def answer_of(url: str) -> bytes:
         ValueError: The URL is none.
     """
     system, path = _open_url(url)
-    with reached(url):
+    with _reached(url):
         return system.cat_file(path)
 
 
@@ -301,7 +301,7 @@ def download(url: str, path: Path) -> None:
         ValueError: The URL is none.
     """
     system, source = _open_url(url)
-    with reached(url):
+    with _reached(url):
         system.get_file(source, str(path))
 
 
@@ -362,14 +362,14 @@ def _get(copies: Mapping[str, Path]) -> None:
         system.get([_open_url(url)[1] for url in copies], [str(copy) for copy in copies.values()])
     except Exception:  # it does not say which file it was
         for url, copy in copies.items():
-            with reached(url):
+            with _reached(url):
                 system.get_file(_open_url(url)[1], str(copy))
 
 
 def _lacks(url: str, copy: Path) -> str:
     """What a copy has of the bytes of its URL, if it is not all of them; else nothing."""
     system, path = _open_url(url)
-    with reached(url):
+    with _reached(url):
         size = system.info(path).get("size")
     actual_size = copy.stat().st_size if copy.exists() else 0
     return "" if size in (None, actual_size) else f"{actual_size:,} of {size:,} bytes"

@@ -1,0 +1,16 @@
+"""The trainings: one module for each kind of model, and what they share."""
+
+__all__ = [
+    "adam",
+    "encoder",
+    "encoder_pairs",
+    "infiller",
+    "infiller_settings",
+    "optimizer",
+    "pair_classifier",
+    "paraphraser",
+    "paraphraser_pairs",
+    "transformer_encoder",
+    "translator",
+    "translator_loss",
+]

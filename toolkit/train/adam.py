@@ -25,7 +25,7 @@ TAIL = 1000  # ours: steps after which beta1^k is negligible
 KEPT = ("weight", "mean", "square", "move", "last", "steps")  # of a table, for a checkpoint
 
 
-class Sums:
+class _Sums:
     """How far a row moves without a gradient, as a multiple of its last m / (sqrt(v / b2(l)) + epsilon).
 
     From step l to step t that is the sum over j = l+1 .. t of (beta1 / sqrt(beta2))^(j-l) sqrt(b2(j) / b2(l)) / b1(j),
@@ -40,7 +40,7 @@ class Sums:
         """
         j = np.arange(1, steps + TAIL + 1)
         self.ratio = BETA1 / BETA2**0.5
-        self.sums = torch.from_numpy(infinite_sums(np.sqrt(1 - BETA2**j) / (1 - BETA1**j), self.ratio))
+        self.sums = torch.from_numpy(_infinite_sums(np.sqrt(1 - BETA2**j) / (1 - BETA1**j), self.ratio))
 
     def between(self, last: Tensor, now: int) -> Tensor:
         """The sum from each row's last step to this one, (rows, 1) float32.
@@ -59,7 +59,7 @@ class Sums:
         return (left.clamp(min=0) / (1 - BETA2 ** last.clamp(min=1).double()).sqrt()).float()[:, None]
 
 
-def infinite_sums(terms: np.ndarray, ratio: float) -> np.ndarray:
+def _infinite_sums(terms: np.ndarray, ratio: float) -> np.ndarray:
     """For every l the sum over j > l of ratio^(j-l) terms[j-1], with the last term in place of all later ones."""
     sums = np.empty(len(terms) + 1)
     sums[-1] = terms[-1] * ratio / (1 - ratio)
@@ -80,7 +80,7 @@ class LazyAdam:
         steps: Steps that have been taken.
     """
 
-    def __init__(self, table: Tensor, rate: float, sums: Sums) -> None:
+    def __init__(self, table: Tensor, rate: float, sums: _Sums) -> None:
         """Start from a table of weights.
 
         Args:

@@ -1,6 +1,6 @@
 """Train a paraphrastic sentence encoder on pairs, in as many processes as the launcher started.
 
-All processes hold the whole model and all pairs; `toolkit.train.encoder_steps` divides the work. The result depends on
+All processes hold the whole model and all pairs; `toolkit.train._encoder_steps` divides the work. The result depends on
 the number of processes only through the rounding of sums.
 """
 
@@ -24,9 +24,9 @@ from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.checkpoint import read_state, writing
 from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
 from toolkit.system.processes import processes
-from toolkit.train.encoder_pairs import Pairs, training_pairs
-from toolkit.train.encoder_steps import Fitting, mega_batch
-from toolkit.train.held_out import outcome_beside, starter_for
+from toolkit.train._encoder_steps import Fitting, mega_batch
+from toolkit.train._held_out import outcome_beside, starter_for
+from toolkit.train.encoder_pairs import Pairs, _training_pairs
 
 CHECKPOINT = "checkpoint.pt"
 FREE = {"output_dir", "save_every", "processes"}  # may change when a training resumes
@@ -52,7 +52,7 @@ def train(settings: EncoderTraining) -> Path:
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
     encoder = new_encoder(settings, pairs.texts)
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)

@@ -55,7 +55,7 @@ class Pairs:
         return len(self.anchor)
 
 
-def training_pairs(sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet]) -> Pairs:
+def _training_pairs(sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet]) -> Pairs:
     """The pairs to train on; the arguments and errors are those of `read_pairs` and `number_pairs`."""
     refused: Counter[str] = Counter()
     pairs = number_pairs(read_pairs(sources, refused=refused), max_tokens, sets)
@@ -156,10 +156,10 @@ def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[st
     return {kind: (rows, np.append(0, np.cumsum(lengths))) for kind, (rows, lengths) in arrays_by_kind.items()}
 
 
-def take(ragged: Ragged, indices: np.ndarray) -> Ragged:
+def _take(ragged: Ragged, indices: np.ndarray) -> Ragged:
     """The table rows of the chosen texts, concatenated, and their offsets.
 
-    >>> rows, offsets = take((np.array([5, 6, 7, 8]), np.array([0, 1, 1, 4])), np.array([2, 0, 2]))
+    >>> rows, offsets = _take((np.array([5, 6, 7, 8]), np.array([0, 1, 1, 4])), np.array([2, 0, 2]))
     >>> rows.tolist(), offsets.tolist()
     ([6, 7, 8, 5, 6, 7, 8], [0, 3, 4, 7])
     """
@@ -169,10 +169,10 @@ def take(ragged: Ragged, indices: np.ndarray) -> Ragged:
     return rows[np.repeat(offsets[indices] - ends[:-1], lengths) + np.arange(ends[-1])], ends
 
 
-def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
+def _transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
     """The inverse index: for every row of a table, the texts that read it, repeated as often as they do.
 
-    >>> texts, offsets = transposed(np.array([1, 0, 1]), np.array([0, 2, 3]), 2)
+    >>> texts, offsets = _transposed(np.array([1, 0, 1]), np.array([0, 2, 3]), 2)
     >>> texts.tolist(), offsets.tolist()
     ([0, 0, 1], [0, 1, 3])
 
@@ -187,7 +187,7 @@ def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
     return text[np.argsort(sortable, kind="stable")], ends
 
 
-def scramble(ragged: Ragged, text_mask: np.ndarray, rng: np.random.Generator) -> Ragged:
+def _scramble(ragged: Ragged, text_mask: np.ndarray, rng: np.random.Generator) -> Ragged:
     """Shuffle the words of some texts.
 
     Args:

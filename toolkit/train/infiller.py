@@ -40,11 +40,11 @@ from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
-from toolkit.train.batches import Batches
-from toolkit.train.infiller_card import infiller_card
-from toolkit.train.infiller_examples import examples, read_training
+from toolkit.train._batches import Batches
+from toolkit.train._infiller_card import infiller_card
+from toolkit.train._infiller_examples import examples, read_training
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer
 from toolkit.train.infiller_settings import InfillerTraining
-from toolkit.train.seq2seq import Collate, ParaphraserTrainer
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
@@ -97,7 +97,7 @@ def train(settings: InfillerTraining) -> Path:
             outcome = Outcome(
                 "held-out loss", len(held_out), "sentences", held_out_loss, other_losses, lower_is_better=True
             )
-            save(trainer, tokenizer, settings, len(passages), held_out, outcome)
+            _save(trainer, tokenizer, settings, len(passages), held_out, outcome)
     return folder
 
 
@@ -223,7 +223,7 @@ def _training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTraini
     return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
 
 
-def save(
+def _save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
@@ -251,12 +251,12 @@ def save(
     write_whole(
         folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"
     )
-    record["shown"] = shown(folder, held_out, settings)
+    record["shown"] = _shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
     finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
 
 
-def shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:
+def _shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:
     """What the model makes of held-out sentences with their context: of their keywords in order, and in another.
 
     Returns:

@@ -41,11 +41,11 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
     adamw = torch.optim.AdamW(rest, learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     if not inner:
         return [adamw]
-    muon = torch.optim.Muon if has_bfloat16(inner[0].device) else Float32Muon
+    muon = torch.optim.Muon if has_bfloat16(inner[0].device) else _Float32Muon
     return [muon(inner, learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"), adamw]
 
 
-class Float32Muon(torch.optim.Muon):
+class _Float32Muon(torch.optim.Muon):
     """torch's Muon with products of float32, and updates as large as AdamW's.
 
     torch's own are of bfloat16 everywhere. A processor without it takes some hundred times as long for them, so that
@@ -90,13 +90,13 @@ def _orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps:
     return wide.T if matrix.shape[0] > matrix.shape[1] else wide
 
 
-def learning_rate(step: int, settings: TrainingSettings) -> float:
+def _learning_rate(step: int, settings: TrainingSettings) -> float:
     """The learning rate of a step: linear warm-up, constant, linear to zero over the last `cooldown_steps`.
 
     A short training has a shorter warm-up, a sixth of its steps at most, and cools down over no more than the rest.
 
     >>> s = TrainingSettings([], "", "de", "en", learning_rate=1.0, warmup_steps=10, cooldown_steps=10, max_steps=100)
-    >>> [learning_rate(step, s) for step in (4, 50, 95)]
+    >>> [_learning_rate(step, s) for step in (4, 50, 95)]
     [0.5, 1.0, 0.5]
     """
     warmup = min(settings.warmup_steps, settings.max_steps // WARMUP_PART)

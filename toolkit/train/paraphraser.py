@@ -41,12 +41,12 @@ from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
-from toolkit.train.batches import Batches
-from toolkit.train.lora import with_adapters
-from toolkit.train.marian import new_model
-from toolkit.train.paraphraser_pairs import TrainingPair, TrainingText, inputs_and_references, read_training
-from toolkit.train.seq2seq import IGNORED, Collate, ParaphraserTrainer
-from toolkit.train.template_pairs import with_templates
+from toolkit.train._batches import Batches
+from toolkit.train._lora import with_adapters
+from toolkit.train._marian import new_model
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer
+from toolkit.train._template_pairs import with_templates
+from toolkit.train.paraphraser_pairs import _inputs_and_references, _TrainingPair, _TrainingText, read_training
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 
@@ -92,19 +92,19 @@ def train(settings: ParaphraserTraining) -> Path:
                 text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
         model, tokenizer = _begin(settings, text.pairs, state)
         trainer = _new_trainer(model, tokenizer, settings, state, text)
-        other_figures = figures_of_others(trainer, settings, text)
+        other_figures = _figures_of_others(trainer, settings, text)
         checkpoint = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=checkpoint)
         if settings.average > 1:
-            average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
+            _average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
             _save(trainer, tokenizer, settings, text, other_figures)
     return folder
 
 
 def _begin(
-    settings: ParaphraserTraining, pairs: Sequence[TrainingPair], state: PartialState
+    settings: ParaphraserTraining, pairs: Sequence[_TrainingPair], state: PartialState
 ) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
     """The model before its first step, and its tokenizer."""
     if settings.base_model:
@@ -139,14 +139,14 @@ def _new_trainer(
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
     state: PartialState,
-    text: TrainingText,
+    text: _TrainingText,
 ) -> ParaphraserTrainer:
     """The trainer with its data; pairs that are too long are counted among those of the text that were left out.
 
     Raises:
         ValueError: No pair is short enough, or there are fewer batches than processes.
     """
-    train_data = examples(text.pairs, tokenizer, settings, held_out=False)
+    train_data = _examples(text.pairs, tokenizer, settings, held_out=False)
     text.refused["too_long"] += len(text.pairs) - len(train_data)
     lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
     share = state.num_processes * settings.accumulate
@@ -156,12 +156,12 @@ def _new_trainer(
             f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} "
             "pairs: give more, or smaller batches"
         )
-    inputs, references = inputs_and_references(text.held_out)
-    first_pairs = [TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
-    validation = examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
+    inputs, references = _inputs_and_references(text.held_out)
+    first_pairs = [_TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
+    validation = _examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
-        training_arguments(settings, len(batches) // share),
+        _training_arguments(settings, len(batches) // share),
         Collate(model, tokenizer.pad_token_id),
         train_data,
         validation,
@@ -175,11 +175,11 @@ def _new_trainer(
     return trainer
 
 
-def figures_of_others(
-    trainer: ParaphraserTrainer, settings: ParaphraserTraining, text: TrainingText
+def _figures_of_others(
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, text: _TrainingText
 ) -> dict[str, float]:
     """The held-out iBLEU of a copy of the text, and of the model before its first step if it is a base model."""
-    inputs, references = inputs_and_references(text.held_out)
+    inputs, references = _inputs_and_references(text.held_out)
     if not inputs:
         return {}
     first_references = [[group[0] for group in references]]
@@ -202,8 +202,8 @@ class _EvaluateAtEnd(TrainerCallback):
         return control
 
 
-def examples(
-    pairs: Sequence[TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
+def _examples(
+    pairs: Sequence[_TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
 ) -> Dataset:
     """The ids and the weight of each pair.
 
@@ -224,7 +224,7 @@ def examples(
     return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in indices]})
 
 
-def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
 
     Raises:
@@ -277,7 +277,7 @@ def _held_out_ibleu(
     return {"ibleu": ibleu, "bleu": bleu, "input_bleu": input_bleu}
 
 
-def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
+def _average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
     """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     states = [type(model).from_pretrained(checkpoint, dtype=torch.float32).state_dict() for checkpoint in checkpoints]
@@ -290,7 +290,7 @@ def _save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
-    text: TrainingText,
+    text: _TrainingText,
     other_figures: dict[str, float],
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
@@ -311,7 +311,7 @@ def _save(
 
 
 def _training_record(
-    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: TrainingText
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: _TrainingText
 ) -> dict[str, Any]:
     """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
     history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
@@ -340,15 +340,15 @@ def _training_record(
     }
 
 
-def _held_out_outcome(record: dict[str, Any], text: TrainingText, other_figures: dict[str, float]) -> Outcome:
+def _held_out_outcome(record: dict[str, Any], text: _TrainingText, other_figures: dict[str, float]) -> Outcome:
     """The held-out iBLEU of the saved model beside that of others.
 
     Args:
         record: Of the training, with the figures of each checkpoint.
         text: What was held out.
-        other_figures: `figures_of_others`.
+        other_figures: `_figures_of_others`.
     """
     entries = record["held_out"]
     saved_scores = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
-    count = len(inputs_and_references(text.held_out)[0])
+    count = len(_inputs_and_references(text.held_out)[0])
     return Outcome("held-out iBLEU", count, "texts", saved_scores[-1] if saved_scores else None, other_figures)

@@ -23,7 +23,7 @@ TENTH = 10  # ours: of small data, one reference in so many is held out until th
 
 
 @dataclass(frozen=True)
-class TrainingPair:
+class _TrainingPair:
     """One pair.
 
     Attributes:
@@ -38,7 +38,7 @@ class TrainingPair:
 
 
 @dataclass(frozen=True)
-class TrainingText:
+class _TrainingText:
     """All that a paraphraser is trained on.
 
     Attributes:
@@ -49,14 +49,14 @@ class TrainingText:
         columns: What was understood of the columns of each source that is a file.
     """
 
-    pairs: list[TrainingPair]
-    held_out: list[list[TrainingPair]]
+    pairs: list[_TrainingPair]
+    held_out: list[list[_TrainingPair]]
     refused: Counter[str]
     contamination: list[dict]
     columns: list[str] = field(default_factory=list)
 
 
-def read_training(settings: ParaphraserTraining) -> TrainingText:
+def read_training(settings: ParaphraserTraining) -> _TrainingText:
     """Read all pairs, and those that are held out, reference by reference.
 
     Pairs with a sentence of a held-out reference or of its paraphrases are not trained on, whatever source they are
@@ -73,7 +73,7 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     pairs = []
     for source in settings.pairs:
         for row in _read_rows(source, "train", _validation_share(settings), refused):
-            for pair in pairs_of(row, settings, refused):
+            for pair in _pairs_of(row, settings, refused):
                 if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     pairs.append(pair)
                 else:
@@ -92,27 +92,27 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
             f"wanted references to hold out, got none in {settings.validation or sources}: give two references or "
             "more, --validation FILE, or --held_out 0"
         )
-    return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
+    return _TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
 
-def _exclude_texts(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
+def _exclude_texts(pairs: Sequence[_TrainingPair], texts: Set[str]) -> list[_TrainingPair]:
     """The pairs without any of some texts."""
     return [pair for pair in pairs if texts.isdisjoint((pair.text, pair.output))]
 
 
-def _held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _held_out_pairs(settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     """The pairs of each held-out reference, a random sample of the references of all sources."""
     if not settings.held_out:
         return []
     if settings.validation:
-        pair_groups = usable(read_references(settings.validation), settings)
+        pair_groups = _usable(read_references(settings.validation), settings)
     else:
         pair_groups = _all_source_pairs("validation", settings)
         pair_groups += _fill_up(len(pair_groups), settings)
     return random.Random(settings.seed).sample(pair_groups, min(settings.held_out, len(pair_groups)))
 
 
-def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     """The pairs of references that small data holds out of its training pairs: a tenth of all references, or one.
 
     Args:
@@ -127,18 +127,18 @@ def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPai
     return random.Random(settings.seed).sample(pair_groups, sample_size) if 0 < sample_size < len(pair_groups) else []
 
 
-def _all_source_pairs(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _all_source_pairs(split: str, settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     """The pairs of each reference of one split of all sources."""
     return [
         pairs
         for source in settings.pairs
-        for pairs in usable(_read_rows(source, split, _validation_share(settings)), settings)
+        for pairs in _usable(_read_rows(source, split, _validation_share(settings)), settings)
     ]
 
 
-def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     """The pairs of each reference, without references that have none."""
-    return [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))]
+    return [pairs for row in rows if (pairs := list(_pairs_of(row, settings, Counter())))]
 
 
 def _validation_share(settings: ParaphraserTraining) -> float:
@@ -153,7 +153,7 @@ def _read_rows(source: str, split: str, share: float, refused: Counter[str] | No
     return (row for row in read_references(source, refused=refused) if split_of(row.reference, share, 0.0) == split)
 
 
-def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:
+def _pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[_TrainingPair]:
     """The pairs of a reference in the directions of the settings; equal texts and bad scores are refused."""
     key = match_key(row.reference)
     for rank, candidate in enumerate(row.candidates[: settings.most_ranks or None]):
@@ -166,9 +166,9 @@ def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> 
             continue
         weight = _pair_weight(candidate, rank, settings.weight)
         if settings.direction in ("from_reference", "both"):
-            yield TrainingPair(row.reference, candidate.text, weight)
+            yield _TrainingPair(row.reference, candidate.text, weight)
         if settings.direction in ("to_reference", "both"):
-            yield TrainingPair(candidate.text, row.reference, weight)
+            yield _TrainingPair(candidate.text, row.reference, weight)
 
 
 def _pair_weight(candidate: Candidate, rank: int, kind: str) -> float:
@@ -196,7 +196,7 @@ def _pair_weight(candidate: Candidate, rank: int, kind: str) -> float:
     return math.exp(candidate.scores.dual / 2)
 
 
-def inputs_and_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
+def _inputs_and_references(held_out: Sequence[Sequence[_TrainingPair]]) -> tuple[list[str], list[list[str]]]:
     """The distinct inputs of held-out pairs, and the outputs of each."""
     outputs: dict[str, list[str]] = {}
     for pairs in held_out:

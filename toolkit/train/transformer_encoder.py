@@ -32,9 +32,9 @@ from toolkit.models.weights import load_whole
 from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
 from toolkit.starters import shown_name
 from toolkit.system.processes import processes
-from toolkit.train.encoder_pairs import Pairs, training_pairs
-from toolkit.train.held_out import outcome_beside
-from toolkit.train.transformer_loss import loss_for
+from toolkit.train._held_out import outcome_beside
+from toolkit.train._transformer_loss import loss_for
+from toolkit.train.encoder_pairs import Pairs, _training_pairs
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
@@ -63,14 +63,14 @@ def train(settings: TransformerTraining) -> Path:
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
     _check_batch(settings.batch, len(pairs), state.num_processes)
-    encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
+    encoder = _load_base(settings.base_model, settings.max_tokens, settings.seed)
     with in_folder(folder, settings_record, FREE, state):
-        record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
+        record = _fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
         if state.is_main_process:
             encoder.save(str(folder))
-            base = load_base(settings.base_model, settings.max_tokens, settings.seed)
+            base = _load_base(settings.base_model, settings.max_tokens, settings.seed)
             outcome = outcome_beside(encoder, {shown_name(settings.base_model): base}, settings.pairs)
             record[OUTCOME] = asdict(outcome)
             finish(folder, record, [folder / CHECKPOINTS])
@@ -89,7 +89,7 @@ def _check_batch(batch: int, pairs: int, processes: int) -> None:
         raise ValueError(f"wanted a batch that {processes} processes can share, got {batch}")
 
 
-def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
+def _load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
     """A transformer as a sentence encoder, in float32.
 
     Args:
@@ -115,7 +115,7 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
     return encoder.float()
 
 
-def distinct(
+def _distinct(
     dataset: Dataset,
     batch_size: int,
     drop_last: bool,
@@ -127,7 +127,7 @@ def distinct(
     return NoDuplicatesBatchSampler(dataset, batch_size, drop_last, generator=generator, seed=seed)
 
 
-def fit(
+def _fit(
     encoder: SentenceTransformer, pairs: Pairs, settings: TransformerTraining, state: PartialState, checkpoints: Path
 ) -> dict:
     """Train an encoder in place, or resume from the last checkpoint.
@@ -151,7 +151,7 @@ def fit(
     texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
     trainer = SentenceTransformerTrainer(
         encoder,
-        training_arguments(settings, checkpoints),
+        _training_arguments(settings, checkpoints),
         Dataset.from_dict(texts | {"label": pairs.reference}),
         loss=loss_for(encoder, settings, state.num_processes > 1),
     )
@@ -171,7 +171,7 @@ def fit(
     }
 
 
-def training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
+def _training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
     """The trainer's settings: the processes share a batch; an incomplete last batch of an epoch is dropped."""
     options = dict(
         output_dir=str(checkpoints),
@@ -179,7 +179,7 @@ def training_arguments(settings: TransformerTraining, checkpoints: Path) -> Sent
         per_device_train_batch_size=settings.batch,
         accelerator_config={"split_batches": True},
         dataloader_drop_last=True,
-        batch_sampler=distinct,
+        batch_sampler=_distinct,
         learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
         seed=settings.seed,

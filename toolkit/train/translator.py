@@ -26,12 +26,12 @@ from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_fol
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.contents import CONTENT
 from toolkit.system.processes import processes
-from toolkit.train.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
-from toolkit.train.marian import load_base, new_model, size_of
+from toolkit.train._checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
+from toolkit.train._marian import load_base, new_model, size_of
+from toolkit.train._translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
+from toolkit.train._translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.train.optimizer import optimizers
-from toolkit.train.translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
 from toolkit.train.translator_loss import TranslationLoss
-from toolkit.train.translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
 
 # may change when a training resumes; its length too
@@ -89,10 +89,10 @@ def _fit(
         tokenizer = _saved_tokenizer(settings, folder, base[1] if base else None)
     pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
     text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
-    training = begin(settings, accelerator, text, base[0] if base else None)
+    training = _begin(settings, accelerator, text, base[0] if base else None)
     if checkpoints := checkpoints_in(folder):
         load_checkpoint(accelerator, checkpoints[-1])
-    run(training)
+    _run(training)
     if accelerator.is_main_process:
         _save(training, tokenizer, counts, settings_record)
 
@@ -106,7 +106,7 @@ def _saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianToken
     return marian_tokenizer(folder / "source.spm", folder / ("source.spm" if joint else "target.spm"), folder / "model")
 
 
-def begin(
+def _begin(
     settings: TrainingSettings, accelerator: Accelerator, text: Text, base: MarianMTModel | None = None
 ) -> Training:
     """The state of a training before its first step."""
@@ -122,7 +122,7 @@ def begin(
     return Training(settings, text, accelerator, prepared_objects[0], list(prepared_objects[1:]), progress, recent)
 
 
-def run(training: Training) -> None:
+def _run(training: Training) -> None:
     """Take the steps that are left, with a record and a checkpoint every `save_every` steps.
 
     Raises:

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 SLICE = {"cpu": 256, "cuda": 4096}  # ours: tokens of a slice; 256 x 8 000 float32 logits are 8 MB
 
 
-class LinearCrossEntropy(torch.autograd.Function):
+class _LinearCrossEntropy(torch.autograd.Function):
     """Sum of label-smoothed cross-entropies of `hidden @ weight.T` against `labels`, with its gradients."""
 
     @staticmethod
@@ -71,4 +71,4 @@ class TranslationLoss(nn.Module):
         if torch.is_autocast_enabled(hidden.device.type):
             hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
         smoothing = self.smoothing if smoothing is None else smoothing
-        return LinearCrossEntropy.apply(hidden, self.model.lm_head.weight, labels[labels != pad], smoothing)
+        return _LinearCrossEntropy.apply(hidden, self.model.lm_head.weight, labels[labels != pad], smoothing)

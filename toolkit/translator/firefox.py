@@ -98,11 +98,11 @@ def _only_file(folder: Path, name: str) -> Path | None:
     return paths[0] if paths else None
 
 
-def stated_pair(files: _FirefoxFiles) -> tuple[str | None, str | None]:
+def _stated_pair(files: _FirefoxFiles) -> tuple[str | None, str | None]:
     """The source and target language that a fetched model's record, or the name of its file, states (ISO 639-1).
 
     >>> path = Path("model.enpt.intgemm.alphas.bin")
-    >>> stated_pair(_FirefoxFiles(path, path, path, None))
+    >>> _stated_pair(_FirefoxFiles(path, path, path, None))
     ('en', 'pt')
     """
     record = files.model.with_name(RECORD)
@@ -115,7 +115,7 @@ def stated_pair(files: _FirefoxFiles) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
-def load_firefox(files: _FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | MarianMTModel, Pieces, Pieces]:
+def _load_firefox(files: _FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | MarianMTModel, Pieces, Pieces]:
     """The model and the pieces of both sides.
 
     Args:

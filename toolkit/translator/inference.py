@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from toolkit.translator.int8 import quantize_decoder, quantize_layers
+from toolkit.translator.int8 import _quantize_decoder, _quantize_layers
 from toolkit.translator.packed import pack_layers
 
 
@@ -23,15 +23,15 @@ def prepare_for_cpu(model: PreTrainedModel, int8: bool = False, scoring: bool = 
     """
     if model.dtype == torch.bfloat16:
         model.set_attn_implementation("eager")  # of short sentences: scoring takes a tenth less time than with sdpa
-    move_bias(model)
+    _move_bias(model)
     if int8:
-        quantize_decoder(model)
+        _quantize_decoder(model)
         if scoring:
-            quantize_layers(model.get_encoder())
+            _quantize_layers(model.get_encoder())
     pack_layers(model)
 
 
-def move_bias(model: PreTrainedModel) -> None:
+def _move_bias(model: PreTrainedModel) -> None:
     """Move the bias that Marian and BART add to the logits into the output layer, which adds it while it multiplies."""
     bias, head = getattr(model, "final_logits_bias", None), model.get_output_embeddings()
     if bias is not None and bool(bias.any()):

@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from toolkit.models.precision import WITHOUT_INT8, capped_to, has_bfloat16
-from toolkit.translator.packed import FrozenLinear
+from toolkit.translator.packed import _FrozenLinear
 
 ZERO = 128  # activations are unsigned: torch's kernel for signed ones is a slow reference
 
 
-class Int8Linear(FrozenLinear):
+class _Int8Linear(_FrozenLinear):
     """A linear layer with 8-bit weights and activations.
 
     Args:
@@ -74,17 +74,17 @@ def advice(dtype: str, device: torch.device) -> str | None:
     return None
 
 
-def quantize_decoder(model: PreTrainedModel) -> None:
+def _quantize_decoder(model: PreTrainedModel) -> None:
     """Replace the linear layers of the decoder and the output layer, in place.
 
     Raises:
         ValueError: The processor has no 8-bit products.
     """
-    quantize_layers(model.get_decoder())
-    model.set_output_embeddings(Int8Linear(model.get_output_embeddings(), torch.float32))
+    _quantize_layers(model.get_decoder())
+    model.set_output_embeddings(_Int8Linear(model.get_output_embeddings(), torch.float32))
 
 
-def quantize_layers(part: nn.Module) -> None:
+def _quantize_layers(part: nn.Module) -> None:
     """Replace all linear layers of a part of a model, in place.
 
     Raises:
@@ -95,4 +95,4 @@ def quantize_layers(part: nn.Module) -> None:
     for module in part.modules():
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
-                setattr(module, name, Int8Linear(child, child.weight.dtype))
+                setattr(module, name, _Int8Linear(child, child.weight.dtype))

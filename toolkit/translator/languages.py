@@ -42,7 +42,7 @@ ALSO = {"sh": ("hr", "bs", "sr"), "no": ("nb", "nn"), "iw": ("he",), "in": ("id"
 NLLB_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 
 
-def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+def _language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     """The language codes of a tokenizer and the ids of their tokens; none for a tokenizer of one language."""
     codes = getattr(tokenizer, "lang_code_to_id", None)  # mBART, mBART-50, M2M100
     if codes:
@@ -51,7 +51,7 @@ def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     return {name: vocabulary[name] for name in tokenizer.all_special_tokens if NLLB_CODE.fullmatch(name)}
 
 
-def own_code(lang: str, codes: dict[str, int], name: str) -> str:
+def _own_code(lang: str, codes: dict[str, int], name: str) -> str:
     """A checkpoint's own code of a language: "de_DE" in mBART, "de" in M2M100, "deu_Latn" in NLLB.
 
     Where there are several, a code without a script or a region is taken, else the first by name; for Chinese
@@ -59,7 +59,7 @@ def own_code(lang: str, codes: dict[str, int], name: str) -> str:
 
     Args:
         lang: An ISO 639-1 code, or the checkpoint's own.
-        codes: `language_codes`.
+        codes: `_language_codes`.
         name: Of the checkpoint, for the error.
 
     Raises:
@@ -73,10 +73,10 @@ def own_code(lang: str, codes: dict[str, int], name: str) -> str:
     return lang if lang in matching else matching[0]
 
 
-def marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
+def _marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
     """The target languages among which a token before the source selects, and the ids of these tokens.
 
-    >>> marian_codes(MarianTokenizer.from_pretrained("Helsinki-NLP/opus-mt-en-ROMANCE"))["fr"]   # doctest: +SKIP
+    >>> _marian_codes(MarianTokenizer.from_pretrained("Helsinki-NLP/opus-mt-en-ROMANCE"))["fr"]   # doctest: +SKIP
     6
     """
     tokens = {**dict(tokenizer.encoder), **tokenizer.get_added_vocab()}
@@ -84,7 +84,7 @@ def marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
     return {match[1]: tokens[token] for token, match in matches.items() if match}
 
 
-def marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: str) -> int | None:
+def _marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: str) -> int | None:
     """The id of the token that selects the target language of a Marian model; None if it has one language only.
 
     Args:
@@ -95,12 +95,12 @@ def marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: st
     Raises:
         ValueError: The model has several languages and none is given, or it has no token of the language.
     """
-    codes = marian_codes(tokenizer)
+    codes = _marian_codes(tokenizer)
     if not codes:
         return None
     if lang is None and len(codes) > 1:
         raise ValueError(f"wanted lang for {name!r}, got None: it writes one of {', '.join(sorted(codes))}")
-    return codes[own_code(lang, codes, name) if lang is not None else next(iter(codes))]
+    return codes[_own_code(lang, codes, name) if lang is not None else next(iter(codes))]
 
 
 def check_stated(
@@ -141,7 +141,7 @@ def _may_be(model_lang: str | None, expected_lang: str | None) -> bool:
     )
 
 
-def task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:
+def _task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:
     """The prefix that a T5 checkpoint expects before a source: "translate English to German: ".
 
     It is the prefix that the checkpoint's configuration has for the two languages. If the configuration only names

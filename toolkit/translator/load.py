@@ -30,15 +30,15 @@ from toolkit.starters import model_name, resolve, shown_name
 from toolkit.system.outputs import MEASURED
 from toolkit.system.settings import DTYPES
 from toolkit.system.whole_files import read_record
-from toolkit.translator.firefox import firefox_files, load_firefox, stated_pair
+from toolkit.translator.firefox import _load_firefox, _stated_pair, firefox_files
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import (
+    _language_codes,
+    _marian_codes,
+    _marian_language_token,
+    _own_code,
+    _task_prefix,
     check_stated,
-    language_codes,
-    marian_codes,
-    marian_language_token,
-    own_code,
-    task_prefix,
 )
 
 
@@ -98,8 +98,8 @@ def load_translator(
     files = firefox_files(resolve(name))
     model: PreTrainedModel
     if files is not None:
-        check_stated(name, stated_pair(files), (source_lang, lang))
-        model, source, target = load_firefox(files, torch_dtype)
+        check_stated(name, _stated_pair(files), (source_lang, lang))
+        model, source, target = _load_firefox(files, torch_dtype)
     else:
         model, source, target = _load_hub_translator(name, torch_dtype, source_lang, lang)
     model.eval().to(device)
@@ -119,10 +119,10 @@ def _load_hub_translator(
     model, tokenizer = load_checkpoint(name, torch_dtype)
     check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     if isinstance(tokenizer, MarianTokenizer):
-        source, target = pieces_of(tokenizer, marian_language_token(tokenizer, lang, name))
+        source, target = pieces_of(tokenizer, _marian_language_token(tokenizer, lang, name))
     else:
         set_languages(model, tokenizer, source_lang, lang, name)
-        task = task_prefix(model.config, source_lang, lang, name)
+        task = _task_prefix(model.config, source_lang, lang, name)
         source, target = hub_pieces(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
@@ -186,7 +186,7 @@ def stated_languages(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str
             return languages.get("source_lang"), languages.get("lang")
     if not isinstance(tokenizer, MarianTokenizer):
         return None, None
-    return tokenizer.source_lang, None if marian_codes(tokenizer) else tokenizer.target_lang
+    return tokenizer.source_lang, None if _marian_codes(tokenizer) else tokenizer.target_lang
 
 
 def set_languages(
@@ -205,19 +205,19 @@ def set_languages(
         ValueError: The model has several languages, and one is not given or is none of them; or it is a Marian model
             of several, whose token `pieces_of` puts before a source.
     """
-    if isinstance(tokenizer, MarianTokenizer) and (codes := marian_codes(tokenizer)):
+    if isinstance(tokenizer, MarianTokenizer) and (codes := _marian_codes(tokenizer)):
         raise ValueError(
             f"wanted a model of one target language to train, got {name!r}, which has {', '.join(sorted(codes))}: give "
             "another"
         )
-    codes = language_codes(tokenizer)
+    codes = _language_codes(tokenizer)
     if not codes:
         return
     if source_lang is None or lang is None:
         raise ValueError(
             f"wanted source_lang and lang for {name!r}, which has {len(codes)} languages, got {source_lang} and {lang}"
         )
-    tokenizer.src_lang, tokenizer.tgt_lang = (own_code(language, codes, name) for language in (source_lang, lang))
+    tokenizer.src_lang, tokenizer.tgt_lang = (_own_code(language, codes, name) for language in (source_lang, lang))
     first = codes[tokenizer.tgt_lang]
     if isinstance(tokenizer, MBartTokenizer):  # its decoder starts with the language; those of the others with </s>
         model.generation_config.decoder_start_token_id, model.generation_config.forced_bos_token_id = first, None
@@ -238,7 +238,7 @@ def described(name: str) -> dict:
     path = folder / MEASURED
     record = json.loads(path.read_text()) if path.exists() else {}
     if (files := firefox_files(folder)) is not None:
-        source_lang, lang = stated_pair(files)
+        source_lang, lang = _stated_pair(files)
         record = {"source_lang": source_lang, "lang": lang, "license": LICENSE}
     keys = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
     return {"name": shown_name(name), **{key: record.get(key) for key in keys}}

@@ -20,7 +20,7 @@ CANNOT = "one whose layers were replaced by load_translator; load the checkpoint
 ROWS = 2048  # ours: rows for which the layout is chosen; with it products of few rows lose nothing
 
 
-class FrozenLinear(nn.Module):
+class _FrozenLinear(nn.Module):
     """A linear layer that only computes: it has no weight of the usual form.
 
     Raises:
@@ -41,7 +41,7 @@ class FrozenLinear(nn.Module):
         return self
 
 
-class PackedLinear(FrozenLinear):
+class _PackedLinear(_FrozenLinear):
     """A linear layer with packed weights.
 
     Args:
@@ -58,7 +58,7 @@ class PackedLinear(FrozenLinear):
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
 
 
-def can_pack(dtype: torch.dtype) -> bool:
+def _can_pack(dtype: torch.dtype) -> bool:
     """Whether oneDNN computes products of this dtype here, and at least as fast as torch without it."""
     if platform.machine() not in ("x86_64", "AMD64") or not torch.backends.mkldnn.is_available():
         return False
@@ -68,8 +68,8 @@ def can_pack(dtype: torch.dtype) -> bool:
 
 
 def pack_layers(part: nn.Module) -> None:
-    """Replace all linear layers of a model on a CPU that `can_pack` allows, in place."""
+    """Replace all linear layers of a model on a CPU that `_can_pack` allows, in place."""
     for module in part.modules():
         for name, child in module.named_children():
-            if type(child) is nn.Linear and can_pack(child.weight.dtype):
-                setattr(module, name, PackedLinear(child))
+            if type(child) is nn.Linear and _can_pack(child.weight.dtype):
+                setattr(module, name, _PackedLinear(child))

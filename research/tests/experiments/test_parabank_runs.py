@@ -3,9 +3,8 @@
 import gzip
 from pathlib import Path
 
-from research.experiments import judged_table, parabank_runs, parabank_tables
+from research.experiments import judged_table, parabank_runs, parabank_tables, systems
 from toolkit.data.rows import Row
-from toolkit.evaluate import systems
 
 
 def write_judgments(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.experiments.released_table import begins_as, openings, short_references, unigram_precision
-from toolkit.evaluate.systems import PAPER_BY_LENGTH
+from research.experiments.systems import PAPER_BY_LENGTH
 
 
 def test_unigram_precision_counts_a_word_as_often_as_the_reference_has_it():

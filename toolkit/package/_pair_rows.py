@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from toolkit.package.pair_columns import check_texts, is_paraphrase
+from toolkit.package.pair_columns import _is_paraphrase, check_texts
 
 PAIRS = pa.schema(
     [("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string()), ("semantic", pa.float64())]
@@ -30,7 +30,7 @@ def labelled_pairs(
     paraphrase_mask: list[bool] = []
     for number, label in zip(numbers, labels, strict=True):
         try:
-            paraphrase_mask.append(is_paraphrase(label))
+            paraphrase_mask.append(_is_paraphrase(label))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}: correct it") from None
     refused[LABELLED_0] += paraphrase_mask.count(False)

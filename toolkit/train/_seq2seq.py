@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Seq2SeqTrainer
 
 from toolkit.models.padding import pad
-from toolkit.train.batches import Batches
+from toolkit.train._batches import Batches
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import ClassLabel, Dataset, Value
 
-from toolkit.augmentation.csv_rows import fields_of
-from toolkit.augmentation.records import JSON_LINES, Records
+from toolkit.augmentation._csv_rows import fields_of
+from toolkit.augmentation._records import JSON_LINES, Records
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*DELIMITERS, JSON_LINES, ".parquet")

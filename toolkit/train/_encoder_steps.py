@@ -18,10 +18,10 @@ from torch.nn.functional import pad
 from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.models.precision import in_bfloat16
-from toolkit.train.adam import KEPT, LazyAdam, Sums
-from toolkit.train.encoder_loss import margin_loss, ranking_loss
-from toolkit.train.encoder_pairs import Pairs, Ragged, prepare_texts, scramble, take, transposed
-from toolkit.train.negatives import nearest
+from toolkit.train._encoder_loss import margin_loss, ranking_loss
+from toolkit.train._negatives import nearest
+from toolkit.train.adam import KEPT, LazyAdam, _Sums
+from toolkit.train.encoder_pairs import Pairs, Ragged, _scramble, _take, _transposed, prepare_texts
 
 
 class Fitting:
@@ -40,7 +40,7 @@ class Fitting:
         """
         self.encoder, self.pairs, self.settings, self.state = encoder.to(state.device).train(), pairs, settings, state
         self.rows = prepare_texts(pairs.texts, encoder)
-        sums = Sums(settings.epochs * -(-len(pairs) // settings.batch) + settings.epochs)
+        sums = _Sums(settings.epochs * -(-len(pairs) // settings.batch) + settings.epochs)
         self.tables = {
             part: LazyAdam(table.detach(), settings.learning_rate, sums) for part, table in encoder.tables.items()
         }
@@ -61,7 +61,7 @@ class Fitting:
             positions[occurring] = np.arange(len(occurring))
             arrays = {"ids": positions[ids], "offsets": offsets}
             if kind in self.tables:
-                arrays |= dict(zip(("texts", "rows"), transposed(arrays["ids"], offsets, len(occurring)), strict=True))
+                arrays |= dict(zip(("texts", "rows"), _transposed(arrays["ids"], offsets, len(occurring)), strict=True))
             features |= {f"{kind}_{name}": torch.from_numpy(a).to(self.state.device) for name, a in arrays.items()}
             for part in (part for part in self.tables if kind_of(part) == kind):
                 rows[part] = torch.from_numpy(occurring).to(self.state.device)
@@ -73,7 +73,7 @@ class Fitting:
 
         Args:
             ragged: Rows of the sentences of the mega-batch.
-            keys: See `toolkit.train.negatives.excluded`.
+            keys: See `toolkit.train._negatives.excluded`.
 
         Returns:
             (sentences,) indices, the same in all processes.
@@ -83,7 +83,7 @@ class Fitting:
         first = min(self.state.process_index * share, count)
         last = min(first + share, count)
         features, rows = self.features_of(
-            {kind: take(sentence_rows, np.arange(first, last)) for kind, sentence_rows in ragged.items()}
+            {kind: _take(sentence_rows, np.arange(first, last)) for kind, sentence_rows in ragged.items()}
         )
         tables = {part: self.tables[part].read(indices) for part, indices in rows.items()}
         vectors = self.encoder.embed(features, tables)
@@ -107,7 +107,7 @@ class Fitting:
             The mean loss of the mini-batch.
         """
         features, rows = self.features_of(
-            {kind: take(sentence_rows, sentences) for kind, sentence_rows in ragged.items()}
+            {kind: _take(sentence_rows, sentences) for kind, sentence_rows in ragged.items()}
         )
         tables = {part: self.tables[part].read(indices).requires_grad_() for part, indices in rows.items()}
         loss = loss_function(self.encoder.embed(features, tables))
@@ -163,11 +163,11 @@ def mega_batch(fitting: Fitting, indices: np.ndarray, number: int) -> float:
     settings, pairs, count = fitting.settings, fitting.pairs, len(indices)
     texts = np.concatenate([pairs.anchor[indices], pairs.positive[indices]])
     references = np.tile(pairs.reference[indices], 2)
-    ragged = {kind: take(rows, texts) for kind, rows in fitting.rows.items()}
+    ragged = {kind: _take(rows, texts) for kind, rows in fitting.rows.items()}
     if "lstm" in settings.parts and settings.scramble:
         rng = np.random.default_rng([settings.seed, number, 1])
         text_mask = np.tile(rng.random(count) < settings.scramble, 2)
-        ragged["word"] = scramble(ragged["word"], text_mask, rng)
+        ragged["word"] = _scramble(ragged["word"], text_mask, rng)
     margin = settings.loss == "margin"
     negatives = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
     total = 0.0

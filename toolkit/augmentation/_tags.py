@@ -12,7 +12,7 @@ from typing import Any
 
 from sacremoses import MosesDetokenizer
 
-from toolkit.augmentation.spans import Span, find_again
+from toolkit.augmentation._spans import Span, find_again
 from toolkit.bitext.words import CHARACTER_WITHOUT_SPACES, tokens
 
 OUTSIDE = "O"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset
 
-from toolkit.augmentation.records import BATCH, FileRows, Records, name_line, opened
+from toolkit.augmentation._records import BATCH, FileRows, Records, name_line, opened
 from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, csv_reader, delimiter_of
 from toolkit.bitext.text_file import broken, text_lines
 

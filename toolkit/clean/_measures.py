@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from toolkit.bitext.normalize import CODECS
-from toolkit.clean.batch import SPACE
-from toolkit.clean.characters import OTHER, OWN, encodable, letters, match_lengths, wide
-from toolkit.clean.scripts import SCRIPTS
+from toolkit.clean._batch import SPACE
+from toolkit.clean._characters import OTHER, OWN, encodable, letters, match_lengths, wide
+from toolkit.clean._scripts import SCRIPTS
 from toolkit.clean.texts import Texts
 
 

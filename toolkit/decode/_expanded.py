@@ -20,13 +20,13 @@ from transformers.modeling_outputs import BaseModelOutput
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
-    decoder_inputs,
-    moved,
-    padded_sources,
-    read_given,
-    sentence_of_rows,
-    special_tokens,
-    stays_in_sentences,
+    _decoder_inputs,
+    _moved,
+    _padded_sources,
+    _read_given,
+    _sentence_of_rows,
+    _special_tokens,
+    _stays_in_sentences,
 )
 
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -69,17 +69,17 @@ class ExpandedEngine:
             stacklevel=2,  # one place, engine_of, and so one warning
         )
         self.model, self.config, self.device = model, model.config, model.device
-        self.given, self.eos, self.pad = special_tokens(model)
+        self.given, self.eos, self.pad = _special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _ExpandedState:
         """See `Engine.start`."""
-        ids, is_token = padded_sources(self, sources)
+        ids, is_token = _padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
-        sentence = sentence_of_rows(self, len(sources), rows_each)
+        sentence = _sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        return read_given(self, _ExpandedState(sentence, 0, cache, encoded[sentence], is_token[sentence].long()))
+        return _read_given(self, _ExpandedState(sentence, 0, cache, encoded[sentence], is_token[sentence].long()))
 
     def step(self, state: _ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
@@ -102,12 +102,12 @@ class ExpandedEngine:
         at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
         logprobs = []
         for first in range(0, len(sources), at_a_time):
-            ids, is_token = padded_sources(self, sources[first : first + at_a_time])
+            ids, is_token = _padded_sources(self, sources[first : first + at_a_time])
             output_ids = torch.tensor(outputs[first : first + at_a_time], device=self.device)
             logits = self.model(
                 input_ids=ids,
                 attention_mask=is_token.long(),
-                decoder_input_ids=decoder_inputs(self, output_ids),
+                decoder_input_ids=_decoder_inputs(self, output_ids),
                 use_cache=False,
             ).logits[:, len(self.given) - 1 :]
             logprobs.append(torch.log_softmax(logits.float(), -1).gather(2, output_ids[..., None])[..., 0])
@@ -116,11 +116,11 @@ class ExpandedEngine:
     def move(self, state: _ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""
         caches = [state.cache.self_attention_cache]
-        if not stays_in_sentences(state, source, target, rows):
+        if not _stays_in_sentences(state, source, target, rows):
             caches.append(state.cache.cross_attention_cache)
             state.encoded, state.mask, state.sentence = (
-                moved(t, source, target, rows) for t in (state.encoded, state.mask, state.sentence)
+                _moved(t, source, target, rows) for t in (state.encoded, state.mask, state.sentence)
             )
         for layer in (cast(DynamicLayer, layer) for cache in caches for layer in cache.layers):
             keys, values = cast(Tensor, layer.keys), cast(Tensor, layer.values)
-            layer.keys, layer.values = (moved(t, source, target, rows) for t in (keys, values))
+            layer.keys, layer.values = (_moved(t, source, target, rows) for t in (keys, values))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.parts import NewRow, Part, SkippedError, Tags, parts_of
+from toolkit.augmentation.parts import NewRow, _Part, _parts_of, _SkippedError, _Tags
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.sources import Paraphrase, Source
+from toolkit.augmentation.sources import _Paraphrase, _Source
 from toolkit.augmentation.summary import Summary
 
 Rows = Sequence[tuple[int, Mapping[str, Any]]]  # the number of each row in the data set, and its values by column
@@ -17,8 +17,8 @@ Rows = Sequence[tuple[int, Mapping[str, Any]]]  # the number of each row in the 
 def new_rows(
     rows: Rows,
     settings: Augmentation,
-    source: Source,
-    tags: Mapping[str, Tags],
+    source: _Source,
+    tags: Mapping[str, _Tags],
     check: LabelCheck | None,
     summary: Summary,
 ) -> list[NewRow]:
@@ -48,7 +48,7 @@ def new_rows(
             candidates.append(
                 [NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases, source.none)]
             )
-        except SkippedError as error:
+        except _SkippedError as error:
             summary.skip(number, error)
     if check is not None:
         candidates = check.kept(candidates, values, summary)
@@ -61,17 +61,17 @@ def _part_groups(
     row: Mapping[str, Any],
     settings: Augmentation,
     lang: str,
-    tags: Mapping[str, Tags],
+    tags: Mapping[str, _Tags],
     summary: Summary,
-) -> Iterator[tuple[int, list[Part]]]:
+) -> Iterator[tuple[int, list[_Part]]]:
     """The parts of a row that are paraphrased in one new row, for each such group; what is skipped is counted.
 
     Raises:
         ValueError: See `new_rows`.
     """
     try:
-        parts = parts_of(row, settings, lang, tags)
-    except SkippedError as error:
+        parts = _parts_of(row, settings, lang, tags)
+    except _SkippedError as error:
         summary.skip(number, error)
         return
     except ValueError as error:
@@ -80,13 +80,13 @@ def _part_groups(
         absent = [column for column in group if column not in parts]
         if absent:
             value = f"wanted a text in column {absent[0]!r}, got {row[absent[0]]!r}"
-            summary.skip(number, SkippedError("no_text", value))
+            summary.skip(number, _SkippedError("no_text", value))
         else:
             yield number, [parts[column] for column in group]
 
 
 def changed(
-    parts: Sequence[Part], paraphrases: Sequence[Sequence[Paraphrase]], none: str
+    parts: Sequence[_Part], paraphrases: Sequence[Sequence[_Paraphrase]], none: str
 ) -> list[tuple[dict[str, Any], float | None]]:
     """The changes of each possible new row with their least score, best first: the n-th paraphrases of all parts.
 
@@ -100,12 +100,12 @@ def changed(
     """
     changes_by_part = []
     for part, part_paraphrases in zip(parts, paraphrases, strict=True):
-        skipped_error = SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
+        skipped_error = _SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
         part_changes = []
         for paraphrase in part_paraphrases:
             try:
                 part_changes.append((part.changes(paraphrase.text), paraphrase.score))
-            except SkippedError as error:
+            except _SkippedError as error:
                 skipped_error = error
         if not part_changes:
             raise skipped_error

@@ -16,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from toolkit.package._pair_rows import PAIRS, labelled_pairs
 from toolkit.package.pair_columns import (
     KEEP,
     NAMED,
     NO,
     USUAL_NAMES,
     YES,
+    _plain_name,
     check_texts,
     number_of,
     pair_columns,
-    plain_name,
 )
-from toolkit.package.pair_rows import PAIRS, labelled_pairs
 
 LISTS = "the names reference and paraphrases in the first line"
 WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
@@ -150,7 +150,7 @@ def _are_names(fields: list[str]) -> bool:
     >>> _are_names(["source", "target"]), _are_names(["sent_1", "sent_2", "score"]), _are_names(["Hello!", "Hi!"])
     (True, True, False)
     """
-    return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
+    return all(_plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
 
 
 def form_pairs(

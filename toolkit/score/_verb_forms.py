@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 
 from toolkit.bitext.words import words_of
-from toolkit.score.persons import APOSTROPHES
-from toolkit.score.quantities import RECENT
+from toolkit.score._persons import APOSTROPHES
+from toolkit.score._quantities import RECENT
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 BE = words_of("am is are was were be been isn't aren't wasn't weren't")

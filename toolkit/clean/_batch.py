@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from toolkit.clean.characters import ALONE, abnormal, misread, replaced
-from toolkit.clean.normal_form import NormalForm, normal
-from toolkit.clean.texts import LINE_FEED, Texts, text_of, utf8_lengths
+from toolkit.clean._characters import ALONE, abnormal, misread, replaced
+from toolkit.clean.normal_form import _NormalForm, normal
+from toolkit.clean.texts import LINE_FEED, Texts, _text_of, _utf8_lengths
 
 SPACE = 32
 
@@ -39,9 +39,9 @@ class Side:
     def column(self) -> pa.LargeStringArray:
         """The texts as an Arrow array: (N,)."""
         points = self.texts.points
-        sizes = self.texts.lengths if self.texts.is_ascii else self.texts.count(utf8_lengths(points))
+        sizes = self.texts.lengths if self.texts.is_ascii else self.texts.count(_utf8_lengths(points))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        data = text_of(points[points != LINE_FEED]).encode()
+        data = _text_of(points[points != LINE_FEED]).encode()
         return pa.LargeStringArray.from_buffers(len(sizes), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
@@ -63,7 +63,7 @@ class Batch:
         return self.source, self.reference
 
 
-def normal_side(texts: Texts, lang: str, form: NormalForm, max_chars: int, find_misread: bool) -> Side:
+def normal_side(texts: Texts, lang: str, form: _NormalForm, max_chars: int, find_misread: bool) -> Side:
     """A side of a batch in normal form.
 
     Characters that become one other are replaced in all texts at once; only texts with a character or spaces that the
@@ -90,10 +90,10 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, max_chars: int, find_
     )
 
 
-def _normalize_texts(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
+def _normalize_texts(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: _NormalForm) -> Texts:
     """Lines of which some are normalised one by one, and the others are those of `replaced_texts`."""
-    text, position = text_of(texts.points), 0
-    replaced_text, parts = text_of(replaced_texts.points), []
+    text, position = _text_of(texts.points), 0
+    replaced_text, parts = _text_of(replaced_texts.points), []
     for begin, end in texts.bounds.reshape(-1, 2)[flagged].tolist():
         parts += [replaced_text[position:begin], normal(text[begin:end], form)]
         position = end
@@ -112,7 +112,7 @@ def misread_texts(texts: Texts) -> np.ndarray:
     suspect[1:] |= (signs[1:] > 0) & (signs[:-1] > 0)
     is_misread = texts.count(suspect) > 0
     if is_misread.any():
-        as_read = text_of(texts.points)
+        as_read = _text_of(texts.points)
         for number in np.flatnonzero(is_misread).tolist():
             is_misread[number] = is_bad(as_read[texts.bounds[2 * number] : texts.bounds[2 * number + 1]])
     return is_misread

@@ -17,8 +17,8 @@ from sentence_transformers.util import all_gather, all_gather_with_grad
 from torch import Tensor, nn
 
 from toolkit.encoder.settings import TransformerTraining
-from toolkit.train.encoder_loss import SCALE, margin_loss
-from toolkit.train.negatives import nearest
+from toolkit.train._encoder_loss import SCALE, margin_loss
+from toolkit.train._negatives import nearest
 
 
 class MegaBatchMargin(CachedLossMixin, nn.Module):

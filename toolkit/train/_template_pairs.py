@@ -14,17 +14,17 @@ from pathlib import Path
 from toolkit.evaluate.parsers import open_parser
 from toolkit.paraphraser.syntax import templates, with_template
 from toolkit.system.whole_files import write_whole
-from toolkit.train.paraphraser_pairs import TrainingPair
+from toolkit.train.paraphraser_pairs import _TrainingPair
 
 PLAIN = 8  # ours: one pair in so many has no template
 
 
-def is_plain(pair: TrainingPair) -> bool:
+def is_plain(pair: _TrainingPair) -> bool:
     """Whether a pair is one of those without a template, by its hash."""
     return hashlib.blake2b(f"{pair.text}\t{pair.output}".encode(), digest_size=4).digest()[0] % PLAIN == 0
 
 
-def with_templates(pairs: Sequence[TrainingPair], parser: str, file: Path) -> list[TrainingPair]:
+def with_templates(pairs: Sequence[_TrainingPair], parser: str, file: Path) -> list[_TrainingPair]:
     """The pairs with the template of the output before the input; a part of them, and those without a tree, are left.
 
     Args:

@@ -1,9 +1,6 @@
 import pytest
 
-from toolkit.data.rows import Candidate, Origin, Row
-from toolkit.evaluate import lengths
-from toolkit.evaluate.corpus import one_minus_bleu
-from toolkit.evaluate.systems import (
+from research.experiments.systems import (
     PAPER_AGAINST,
     PAPER_BETWEEN,
     PAPER_BY_LENGTH,
@@ -21,6 +18,9 @@ from toolkit.evaluate.systems import (
     select_rows,
     system_texts,
 )
+from toolkit.data.rows import Candidate, Origin, Row
+from toolkit.evaluate import lengths
+from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.score.overlap import intersection_over_union
 
 

@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 
 from toolkit.bitext.normalize import CODECS, PUNCTUATION, match_key
-from toolkit.clean.normal_form import FULL_WIDTH, NormalForm, traditional
-from toolkit.clean.scripts import OTHER_LETTERS, OWN_LETTERS
-from toolkit.clean.texts import code_points, text_of
+from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
+from toolkit.clean.normal_form import FULL_WIDTH, _NormalForm, _traditional
+from toolkit.clean.texts import _code_points, _text_of
 
 POINTS = sys.maxunicode + 1
 OWN, OTHER = 1, 2  # a letter in a script of the language, and another letter
@@ -29,12 +29,12 @@ WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\
 def all_characters() -> str:
     """The code points that may be characters, in order, without planes that are empty or for private use."""
     points = np.arange(POINTS, dtype=np.uint32)
-    return text_of(points[(points < 0x40000) | ((points >= 0xE0000) & (points < 0xE0200))])
+    return _text_of(points[(points < 0x40000) | ((points >= 0xE0000) & (points < 0xE0200))])
 
 
 def _matching(pattern: re.Pattern[str]) -> np.ndarray:
     """Whether each code point matches a pattern of one character, or of runs of characters: (POINTS,) of bool."""
-    table, points = np.zeros(POINTS, bool), code_points(all_characters())
+    table, points = np.zeros(POINTS, bool), _code_points(all_characters())
     for run in pattern.finditer(all_characters()):
         table[points[run.start() : run.end()]] = True
     return table
@@ -74,7 +74,7 @@ def match_lengths() -> np.ndarray:
 
 
 @cache
-def replaced(form: NormalForm) -> np.ndarray:
+def replaced(form: _NormalForm) -> np.ndarray:
     """The code point that stands for each in normal form, where it is one for one: (POINTS,) of uint32."""
     table, marks = np.arange(POINTS, dtype=np.uint32), np.arange(POINTS, dtype=np.uint32)
     if form.half_width:
@@ -96,14 +96,14 @@ def unstable() -> np.ndarray:
     stable = [c for c in printable if not unicodedata.combining(c) and unicodedata.is_normalized("NFC", c)]
     pairs = [pair for c in printable if len(pair := unicodedata.decomposition(c).split()) == 2 and pair[0][0] != "<"]
     table = np.ones(POINTS, bool)
-    table[code_points("".join(stable))] = False
+    table[_code_points("".join(stable))] = False
     table[[int(second, 16) for _, second in pairs]] = True  # what may compose with the character before it
     table[0x1161:0x1200] = True  # likewise the vowels and finals of Hangul
     return table
 
 
 @cache
-def abnormal(form: NormalForm) -> np.ndarray:
+def abnormal(form: _NormalForm) -> np.ndarray:
     """Whether text with a code point may differ from its normal form, after `replaced`: (POINTS,) of bool."""
     table = unstable().copy()
     if form.punctuation:
@@ -111,7 +111,7 @@ def abnormal(form: NormalForm) -> np.ndarray:
     if form.entities:
         table[ord("&")] = True
     if form.simplified:
-        table[[ord(character) for character in traditional()]] = True
+        table[[ord(character) for character in _traditional()]] = True
     return table
 
 

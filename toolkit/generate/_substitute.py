@@ -11,8 +11,8 @@ from toolkit.data.rows import Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.generate.keywords import Keyword, whole_words
-from toolkit.generate.merge import even_batches
-from toolkit.generate.sentinels import fills, masked_input, sentinel_ids
+from toolkit.generate.merge import _even_batches
+from toolkit.generate.sentinels import _fills, _sentinel_ids, masked_input
 from toolkit.generate.synonyms import Synonyms, bases
 from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
@@ -42,7 +42,7 @@ def substituted(
 
     Source: ParaNet, section 3.1. Appendix B prevents antonyms ("large" to "small") by WordNet's synonyms.
     """
-    engine, marks = engine_of(infiller.model), sentinel_ids(infiller)
+    engine, marks = engine_of(infiller.model), _sentinel_ids(infiller)
     masked_words = [
         (number, word)
         for number, (row, row_keywords) in enumerate(zip(rows, keywords_by_row, strict=True))
@@ -58,11 +58,11 @@ def substituted(
     inputs = infiller.source.encode(texts)
     readable = [index for index, ids in enumerate(inputs) if len(ids) <= engine.limit]
     replacements: dict[tuple[int, Keyword], str] = {}
-    for numbers in releasing(even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
+    for numbers in releasing(_even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
         batch = [readable[n] for n in numbers]
         batch_hypotheses = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
         for i, hypotheses in zip(batch, batch_hypotheses, strict=True):
-            second = fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
+            second = _fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
             number, word = masked_words[i]
             if second and second[0].isalpha() and synonyms.holds(word.text, second[0]):
                 replacements[number, word] = second[0]

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from datasets.arrow_writer import ArrowWriter
 
+from toolkit.augmentation._new_rows import Rows, new_rows
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.new_rows import Rows, new_rows
-from toolkit.augmentation.parts import NewRow, SkippedError, Tags
+from toolkit.augmentation.parts import NewRow, _SkippedError, _Tags
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.sources import Source
+from toolkit.augmentation.sources import _Source
 from toolkit.augmentation.summary import Summary
 from toolkit.data.progress import Progress
 from toolkit.system.errors import one_line
@@ -57,8 +57,8 @@ class Work:
     """
 
     settings: Augmentation
-    source: Source
-    tags: Mapping[str, Tags]
+    source: _Source
+    tags: Mapping[str, _Tags]
     check: LabelCheck | None
     folder: Path | None
     state: PartialState
@@ -148,7 +148,7 @@ def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
 def _empty_shard(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """What a shard is that was not begun: no new row, and all of its rows counted."""
     summary = Summary(rows=count)
-    summary.skip(first, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"), count)
+    summary.skip(first, _SkippedError("out_of_time", f"after {work.settings.minutes} minutes"), count)
     return finish([]), summary
 
 

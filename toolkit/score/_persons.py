@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from toolkit.score.quantities import RECENT
+from toolkit.score._quantities import RECENT
 
 PERSONS = {
     "en": (

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from toolkit.decode.allocation import allocate
-from toolkit.decode.automata import CLOSE_WORD, NO_PIECE
-from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode._allocation import allocate
+from toolkit.decode._automata import CLOSE_WORD, NO_PIECE
+from toolkit.decode._constraint_state import ConstraintState
+from toolkit.decode._top_k import log_probabilities, top
 from toolkit.decode.engine import Engine
 from toolkit.decode.lexical import LexicalConstraints
-from toolkit.decode.top_k import log_probabilities, top
 
 NEVER = -torch.inf
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.automata import NO_PIECE
+from toolkit.decode._automata import NO_PIECE
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import BOS, NOTHING
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.bitext.read import Block
-from toolkit.clean.batch import Batch
+from toolkit.clean._batch import Batch
 from toolkit.clean.rules import CleanSettings, first_reasons, normal_batch
-from toolkit.clean.texts import Texts, code_points, line_bounds
+from toolkit.clean.texts import Texts, _code_points, _line_bounds
 
 TAB = 9
 ESCAPED = (0xDC80, 0xDCFF)  # what Python makes of bytes that are not UTF-8
@@ -43,7 +43,7 @@ def _read_sides(block: Block) -> tuple[Texts, Texts, list[str | None]]:
     """Both sides of a block as they were read, and for each pair why it could not be read, as in `Pair.fault`."""
     buffers = [_decode_points(side) for side in block.sides]
     if block.columns is None:
-        sides = [Texts(points, line_bounds(points)) for points in buffers]
+        sides = [Texts(points, _line_bounds(points)) for points in buffers]
         missing = np.zeros(len(sides[0].lengths), bool)
     else:
         (points,) = buffers
@@ -63,7 +63,7 @@ def _read_sides(block: Block) -> tuple[Texts, Texts, list[str | None]]:
 
 def _decode_points(raw: bytes) -> np.ndarray:
     """The code points of UTF-8, with those of `ESCAPED` for bytes that are none; Windows line ends are line feeds."""
-    return code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
+    return _code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
 
 
 def _column_bounds(
@@ -73,7 +73,7 @@ def _column_bounds(
 
     A line that has not is the text of the first column, and the second is empty.
 
-    >>> bounds, missing = _column_bounds(code_points("a\tbc\tdef\nno tab\n"), (2, 0))
+    >>> bounds, missing = _column_bounds(_code_points("a\tbc\tdef\nno tab\n"), (2, 0))
     >>> [column.tolist() for column in bounds], missing.tolist()
     ([[5, 8, 9, 15], [0, 1, 15, 15]], [False, True])
 
@@ -85,7 +85,7 @@ def _column_bounds(
     Returns:
         Both bounds, (2 N,) each, as in `Texts`; and (N,) of bool.
     """
-    lines, tabs = line_bounds(points), np.flatnonzero(points == TAB)
+    lines, tabs = _line_bounds(points), np.flatnonzero(points == TAB)
     begins, ends = lines[::2], lines[1::2]
     first = np.searchsorted(tabs, begins)  # the first TAB of each line
     count = np.searchsorted(tabs, ends) - first

@@ -82,7 +82,7 @@ def number_words(connection: duckdb.DuckDBPyConnection, priority_words: Collecti
     """Replace the table `tokens` by `pairs`, `reference_sentences`, `paraphrase_sentences` and `marginals`.
 
     Args:
-        connection: A database with `tokens`, from `toolkit.lexicon.pairs.fill_tokens`.
+        connection: A database with `tokens`, from `toolkit.lexicon._pairs.fill_tokens`.
         priority_words: Lower-cased words that get the lowest numbers.
     """
     connection.execute(WORDS_SQL, {"wanted": sorted(priority_words)})

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from datasets import Dataset
 
-from toolkit.augmentation.records import BATCH, JSON_LINES, FileRows, Records, name_line, opened
+from toolkit.augmentation._records import BATCH, JSON_LINES, FileRows, Records, name_line, opened
 from toolkit.bitext.text_file import broken, read_text, text_lines
 from toolkit.system.errors import named_line
 

@@ -8,14 +8,8 @@ from pathlib import Path
 import torch
 from datasets import Dataset
 
-from toolkit.augmentation.augment import augment
-from toolkit.augmentation.containers import HIDDEN
-from toolkit.augmentation.data_files import read_file
-from toolkit.augmentation.file_settings import AugmentFile
-from toolkit.augmentation.preview import Preview
-from toolkit.augmentation.records import FileRows
-from toolkit.augmentation.settings import PROVENANCE, Augmentation
-from toolkit.augmentation.write_rows import (
+from toolkit.augmentation._records import FileRows
+from toolkit.augmentation._write_rows import (
     DELIMITERS,
     Added,
     check_fits,
@@ -23,6 +17,12 @@ from toolkit.augmentation.write_rows import (
     write_records,
     write_values,
 )
+from toolkit.augmentation.augment import augment
+from toolkit.augmentation.containers import HIDDEN
+from toolkit.augmentation.data_files import read_file
+from toolkit.augmentation.file_settings import AugmentFile
+from toolkit.augmentation.preview import Preview
+from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 

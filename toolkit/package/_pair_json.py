@@ -7,13 +7,13 @@ import math
 from collections import Counter
 from pathlib import Path
 
-from toolkit.package.pair_columns import PairColumns, is_paraphrase, pair_columns
-from toolkit.package.pair_rows import LABELLED_0
+from toolkit.package._pair_rows import LABELLED_0
+from toolkit.package.pair_columns import _is_paraphrase, _PairColumns, pair_columns
 
 
 def json_record(
-    line: str, number: int, path: str | Path, known: dict[tuple[str, ...], PairColumns]
-) -> tuple[dict, PairColumns]:
+    line: str, number: int, path: str | Path, known: dict[tuple[str, ...], _PairColumns]
+) -> tuple[dict, _PairColumns]:
     """The record of a line of a .jsonl file of pairs, and what its keys are.
 
     Args:
@@ -46,7 +46,7 @@ def json_error(line: str, number: int, path: str | Path) -> ValueError:
     )
 
 
-def json_line(record: dict, columns: PairColumns, refused: Counter[str]) -> list[dict]:
+def json_line(record: dict, columns: _PairColumns, refused: Counter[str]) -> list[dict]:
     """The pairs of one line of a .jsonl file.
 
     >>> record = {"id": 7, "sentence1": "We go.", "sentence2": "We leave.", "semantic": 0.9}
@@ -61,7 +61,7 @@ def json_line(record: dict, columns: PairColumns, refused: Counter[str]) -> list
     texts = texts if isinstance(texts, list) else [texts]
     if not all(isinstance(text, str) for text in (reference, *texts)):
         raise TypeError("wanted texts")
-    if columns.label and not is_paraphrase(record[columns.label]):
+    if columns.label and not _is_paraphrase(record[columns.label]):
         refused[LABELLED_0] += 1
         return []
     semantic = record[columns.semantic] if columns.semantic else None

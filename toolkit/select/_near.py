@@ -17,8 +17,8 @@ from rensa import RMinHash
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION
 from toolkit.clean.texts import Texts, ranges
-from toolkit.select.equal import with_keys
-from toolkit.select.pairs import numbered_pairs
+from toolkit.select.equal import _with_keys
+from toolkit.select.pairs import _numbered_pairs
 
 NGRAM, WIDE_NGRAM = 4, 2  # ours: characters of an n-gram; a Chinese character says as much as some Latin letters
 VALUES = 64  # ours: MinHash values of a pair
@@ -70,8 +70,8 @@ def find_near(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], sim
     """
     size, rows = WIDE_NGRAM if lang in OWN_PUNCTUATION else NGRAM, rows_of_band(similarity)
     connection.execute(BANDS_SQL)
-    for pairs in numbered_pairs(shards):
-        keyed = with_keys(pairs)
+    for pairs in _numbered_pairs(shards):
+        keyed = _with_keys(pairs)
         grams, offsets = ngrams(keyed["reference"].to_pylist(), keyed["text"].to_pylist(), size)
         bands = band_hashes(grams, offsets, rows)
         ids = np.repeat(keyed["id"].to_numpy(), bands.shape[1])
@@ -80,11 +80,11 @@ def find_near(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], sim
     connection.execute(COMPARED_SQL)
     connection.execute("DROP TABLE bands")
     connection.execute(SETS_SQL)
-    for pairs in numbered_pairs(shards):
+    for pairs in _numbered_pairs(shards):
         connection.register("found", pairs.select(["id"]))
         query = "SELECT id FROM found WHERE id IN (SELECT pair FROM compared UNION SELECT better FROM compared)"
         compared_ids = connection.execute(query).fetchnumpy()["id"]
-        keyed = with_keys(pairs.filter(pa.array(np.isin(pairs["id"].to_numpy(), compared_ids))))
+        keyed = _with_keys(pairs.filter(pa.array(np.isin(pairs["id"].to_numpy(), compared_ids))))
         grams, offsets = ngrams(keyed["reference"].to_pylist(), keyed["text"].to_pylist(), size)
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(grams))
         connection.register("found", pa.table({"id": keyed["id"], "grams": lists}))

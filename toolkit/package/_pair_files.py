@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from toolkit.bitext.csv_records import csv_records
 from toolkit.bitext.read import text_suffix
 from toolkit.bitext.text_file import decode, lines, not_utf8, text_lines
-from toolkit.package.pair_columns import PairColumns, pair_columns
-from toolkit.package.pair_json import json_error, json_line, json_record
-from toolkit.package.pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
-from toolkit.package.pair_tables import form_pairs, table_form
+from toolkit.package._pair_json import json_error, json_line, json_record
+from toolkit.package._pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
+from toolkit.package._pair_tables import form_pairs, table_form
+from toolkit.package.pair_columns import _PairColumns, pair_columns
 from toolkit.system.errors import first_line
 from toolkit.system.urls import for_arrow
 
@@ -85,7 +85,7 @@ def _parquet_names(file: str | Path) -> list[str]:
         raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
 
 
-def _parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
+def _parquet_columns(file: str | Path, names: Sequence[str]) -> _PairColumns:
     """The columns of a Parquet file of pairs.
 
     Raises:
@@ -98,7 +98,7 @@ def _parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
     return columns
 
 
-def _named_columns(table: pa.Table, columns: PairColumns) -> dict[str, pa.ChunkedArray]:
+def _named_columns(table: pa.Table, columns: _PairColumns) -> dict[str, pa.ChunkedArray]:
     """The optional columns of pairs that a table has."""
     return {name: table[column] for name, column in (("id", columns.id), ("semantic", columns.semantic)) if column}
 
@@ -157,7 +157,7 @@ def _json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[p
         ValueError: A line is no JSON, lacks a text, has a value of another type in its place, or is not UTF-8; a score
             is not finite; the compression is damaged.
     """
-    known: dict[tuple[str, ...], PairColumns] = {}
+    known: dict[tuple[str, ...], _PairColumns] = {}
     is_checked = False
     for numbers, texts in _text_batches(path):
         records: list[dict] = []

@@ -15,9 +15,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from toolkit.bitext.subwords import PAD, Pieces
-from toolkit.train.checkpoints import Progress, save_checkpoint
-from toolkit.train.optimizer import learning_rate
-from toolkit.train.translator_batches import batches, pack, padded_pairs, segmented
+from toolkit.train._checkpoints import Progress, save_checkpoint
+from toolkit.train._translator_batches import batches, pack, padded_pairs, segmented
+from toolkit.train.optimizer import _learning_rate
 from toolkit.train.translator_loss import TranslationLoss
 from toolkit.translator.settings import TrainingSettings
 
@@ -124,7 +124,7 @@ def _one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
     source, labels = (ids.to(accelerator.device) for ids in batch)
     tokens = (labels != PAD).sum()
     for group in (group for optimizer in training.optimizers for group in optimizer.param_groups):
-        group["lr"] = learning_rate(training.progress.step, training.settings)
+        group["lr"] = _learning_rate(training.progress.step, training.settings)
     with accelerator.autocast():
         loss = loss_module(source, labels)
     accelerator.backward(loss / tokens)
