@@ -35,7 +35,8 @@ def on_files(files: Files, config: Any) -> Files:
         for target in outside(path, source.read_text(encoding="utf-8")):
             uri = uri_of(target)
             if files.get_file_from_path(uri) is None:
-                files.append(File.generated(config, uri, content=content_of(target), inclusion=InclusionLevel.NOT_IN_NAV))
+                page = File.generated(config, uri, content=content_of(target), inclusion=InclusionLevel.NOT_IN_NAV)
+                files.append(page)
                 if target.endswith(".md"):
                     pages.append((target, ROOT / target))
     return files

@@ -98,9 +98,12 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser that a command prints its help with."""
     printed: list[argparse.ArgumentParser] = []
     main = import_module(f"builders.commands.{COMMANDS[name]}").main
-    with patch.object(argparse.ArgumentParser, "print_help", lambda self, file=None: printed.append(self)):
-        with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
-            main(["--help"])
+    with (
+        patch.object(argparse.ArgumentParser, "print_help", lambda self, file=None: printed.append(self)),
+        contextlib.suppress(SystemExit),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        main(["--help"])
     if len(printed) != 1:
         raise ValueError(f"wanted one parser of {PROGRAM} {name}, got {len(printed)}: let its main parse --help once")
     return printed[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from research.reports.figures import beside, benchmark, experiment, number, starter, table
+from research.reports.figures import benchmark, beside, experiment, number, starter, table
 from research.reports.figures_augmentation import MEAN, NONE, cell
 from research.reports.figures_decoding import ENGINES, WIDE, decoding_columns, widest
 from research.reports.figures_encoders import models, over_years
@@ -75,6 +75,7 @@ def command_costs() -> str:
     training, cleaning = starter("encoder", "training.json"), benchmark("cleaning")["results"]
     augment = benchmark("augment")["results"]["starter"]["ours"]
     disk = number((keep["kept"]["all"]["shards"] + keep["published"]) / 1e3)
+    pivot = benchmark("pivot")["results"]["engines"]["judge with a language model"]["sentences_per_second"]
     lines = [
         [
             "`parabank build parabank2`, starters",
@@ -97,13 +98,14 @@ def command_costs() -> str:
         ],
         [
             "`toolkit.Paraphraser()`, two translators and judge",
-            f"{number(benchmark('pivot')['results']['engines']['judge with a language model']['sentences_per_second'])} "
-            "sentences/s",
+            f"{number(pivot)} sentences/s",
             "",
             "",
         ],
     ]
-    below = "Measured in separate runs on two CPU cores, the encoder on one ([performance](docs/guides/performance.md))."
+    below = (
+        "Measured in separate runs on two CPU cores, the encoder on one ([performance](docs/guides/performance.md))."
+    )
     return table(["command", "time", "memory", "disk"], lines, below)
 
 
