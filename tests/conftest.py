@@ -2,6 +2,7 @@
 
 import atexit
 import copy
+import gc
 import json
 import os
 import shutil
@@ -32,6 +33,17 @@ from toolkit.data.rows import Candidate, Origin, Row, Scores  # noqa: E402
 from toolkit.data.shards import output_of, split_rows, write_inputs, write_shard  # noqa: E402
 from toolkit.package import plots  # noqa: E402
 from toolkit.paraphraser import names  # noqa: E402
+
+
+def pytest_collection_finish() -> None:
+    """What the imports made is never garbage, so the collections of each small build need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Python may remove at its end what the imports made."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
