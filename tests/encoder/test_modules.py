@@ -12,14 +12,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from tests.tiny import ENVIRONMENT, PYTHON
-from toolkit.encoder.modules import (
-    LONGEST_RUN,
-    Architecture,
-    ParaphrasticEncoder,
-    _averages,
-    kind_of,
-    sentence_transformer,
-)
+from toolkit.encoder.modules import ParaphrasticEncoder, sentence_transformer
+from toolkit.encoder.network import LONGEST_RUN, _averages, kind_of
+from toolkit.encoder.settings import Architecture
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.train.encoder_pairs import _transposed
 

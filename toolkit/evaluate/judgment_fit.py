@@ -15,10 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sacrebleu
-import sklearn
-from scipy.stats import pearsonr, spearmanr
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold
 
 from toolkit.evaluate.judged import GRAMMATICAL, _JudgedText, read_judged
 from toolkit.score.judgment import Regression, scorable
@@ -26,6 +22,13 @@ from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
 from toolkit.starters import starter
 from toolkit.system.contents import hash_file
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    import sklearn
+    from scipy.stats import pearsonr, spearmanr
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GroupKFold
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

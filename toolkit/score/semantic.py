@@ -15,13 +15,13 @@ from toolkit.data.rows import Row
 from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from toolkit.encoder.load import Embedder
 
 Measure = Callable[[Sequence[tuple[str, str]]], list[float]]
 DECIMALS = 6  # ours: the precision of float32 vectors; further digits differ from batch to batch
 
 
-def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
+def semantic_signature(encoder: Embedder, name: str) -> str:
     """The settings of the paraphrase score: the encoder, its size, and the most tokens that it reads of a text.
 
     Args:
@@ -33,7 +33,7 @@ def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
     return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{tokens}|decimals:{DECIMALS}|v:1.0.0"
 
 
-def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:
+def semantic_rows(rows: Iterable[Row], encoder: Embedder, batch_size: int) -> Iterator[Row]:
     """Fill `semantic` of every candidate without a reason: its cosine with the reference.
 
     Distinct texts of a shard are encoded once, batched by length. The encoder truncates texts that are too long for it.
@@ -65,7 +65,7 @@ def measured_rows(rows: Iterable[Row], measure: Measure) -> Iterator[Row]:
     yield from shard
 
 
-def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: SentenceTransformer, batch_size: int = 256) -> list[float]:
+def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: Embedder, batch_size: int = 256) -> list[float]:
     """The cosine of each pair of texts; each distinct text is encoded once.
 
     Args:
