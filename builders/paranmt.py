@@ -28,7 +28,7 @@ from toolkit.system.settings import check_at_least_one, check_at_most
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from toolkit.encoder.load import Embedder
+    from toolkit.score.semantic import Embedder
     from toolkit.translator.load import Translator
 
 

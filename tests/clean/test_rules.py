@@ -249,7 +249,5 @@ def test_without_the_identifier_or_its_language_the_error_says_what_to_do(monkey
     with pytest.raises(ValueError, match="wanted languages that heliport knows, got 'na': leave --identify_from out"):
         language.check_identifier("en", "na")
     monkeypatch.setitem(sys.modules, "heliport", None)
-    with pytest.raises(
-        ModuleNotFoundError, match=r"wanted the package heliport, got none: pip install '.\[language\]'"
-    ):
+    with pytest.raises(ModuleNotFoundError, match=r"wanted the package heliport, got none: pip install"):
         language.check_identifier("en")

@@ -39,7 +39,7 @@ from pathlib import Path
 Path("bitext.tsv").write_text("Wir gehen nach Hause.\\tWe are going home.\\n" * 2)
 flags = "--bitext bitext.tsv --source_lang de --lang en --preset starter --processes 1 --output_dir built".split()
 assert main(["build", "paranmt", *flags]) == 0
-rows = load_dataset("built", split="train")
+assert sum(load_dataset("built").num_rows.values())
 paraphraser = toolkit.Paraphraser("starter/paraphraser")
 assert paraphraser.encoder is not None and len(paraphraser.paraphrase(["We are going home."])) == 1
 data = Dataset.from_dict({{"text": ["She gave up smoking last year.", "We went to the cinema."], "label": [0, 1]}})

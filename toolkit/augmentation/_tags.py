@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from sacremoses import MosesDetokenizer
+
 from toolkit.augmentation._spans import Span, find_again
 from toolkit.bitext.words import CHARACTER_WITHOUT_SPACES, tokens
-from toolkit.system.extras import require
 
 OUTSIDE = "O"
 BEGINS = ("B-", "S-", "U-")
@@ -31,7 +32,7 @@ def join_tokens(token_list: Sequence[str], lang: str) -> tuple[str, list[Span]]:
         token_list: The tokens.
         lang: Their language (ISO 639-1).
     """
-    text = NOT.sub(r"\1", require("sacremoses").MosesDetokenizer(lang=lang).detokenize(token_list, unescape=False))
+    text = NOT.sub(r"\1", MosesDetokenizer(lang=lang).detokenize(token_list, unescape=False))
     if all(CHARACTER_WITHOUT_SPACES.match(token) for token in token_list[:1]) or lang in ("zh", "ja"):
         text = "".join(token_list)
     token_spans = _locate_tokens(text, token_list)

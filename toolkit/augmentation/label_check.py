@@ -18,7 +18,7 @@ from toolkit.augmentation.summary import Summary
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-    from toolkit.encoder.load import Embedder
+    from toolkit.score.semantic import Embedder
 
 
 FOLDS = 5  # ours: a row is judged by a classifier that has seen four fifths of the others

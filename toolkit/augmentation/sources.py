@@ -26,8 +26,8 @@ from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
-    from toolkit.encoder.load import Embedder
     from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.score.semantic import Embedder
 
 CHOICES = 15  # ParaZh (Hao et al. 2022), section 4.4: of so many outputs one that says all keywords is selected
 ENCODER = "starter/encoder"

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from toolkit.encoder.network import ParaphrasticNetwork
-
-    Embedder = SentenceTransformer | ParaphrasticNetwork  # with a method `encode`
+    from toolkit.score.semantic import Embedder
 
 EXPECTED = "a sentence encoder"
 ALTERNATIVES = "neither a folder that SentenceTransformer.save made nor a Hub id that can be reached"

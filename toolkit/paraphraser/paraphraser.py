@@ -39,7 +39,7 @@ from toolkit.system.memory import release_memory
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
-    from toolkit.encoder.load import Embedder
+    from toolkit.score.semantic import Embedder
 
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)

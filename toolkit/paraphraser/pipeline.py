@@ -40,7 +40,7 @@ from toolkit.select.rank import rank_best_and_others, rank_rows
 from toolkit.translator.load import Translator
 
 if TYPE_CHECKING:
-    from toolkit.encoder.load import Embedder
+    from toolkit.score.semantic import Embedder
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,10 +15,24 @@ from toolkit.data.rows import Row
 from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
-    from toolkit.encoder.load import Embedder
+    import torch
 
 Measure = Callable[[Sequence[tuple[str, str]]], list[float]]
 DECIMALS = 6  # ours: the precision of float32 vectors; further digits differ from batch to batch
+
+
+class Embedder(Protocol):
+    """What gives vectors of texts: a SentenceTransformer, or `toolkit.encoder.network` without that library."""
+
+    @property
+    def max_seq_length(self) -> Any:
+        """The most tokens that are read of a text."""
+
+    def parameters(self) -> Iterator[torch.Tensor]:
+        """The weights."""
+
+    def encode(self, texts: list[str], /, *, batch_size: int, show_progress_bar: bool) -> np.ndarray:
+        """The vectors of texts, (texts, size) float32."""
 
 
 def semantic_signature(encoder: Embedder, name: str) -> str:

@@ -25,7 +25,7 @@ with naming_extra():
     from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 if TYPE_CHECKING:
-    from toolkit.encoder.load import Embedder
+    from toolkit.score.semantic import Embedder
 
 Trial = Callable[[Dataset, Dataset, int], float]
 
