@@ -36,6 +36,7 @@ import toolkit
 from builders.command_line import main
 from datasets import Dataset, load_dataset
 from pathlib import Path
+main(["--help"])  # reads all commands
 Path("bitext.tsv").write_text("Wir gehen nach Hause.\\tWe are going home.\\n" * 2)
 flags = "--bitext bitext.tsv --source_lang de --lang en --preset starter --processes 1 --output_dir built".split()
 assert main(["build", "paranmt", *flags]) == 0
