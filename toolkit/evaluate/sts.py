@@ -12,11 +12,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import pearsonr, spearmanr
 
 from toolkit.bitext.text_file import decode, lines
 from toolkit.score.overlap import without_punctuation
 from toolkit.score.semantic import cosines
+from toolkit.system.extras import require
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -285,7 +285,8 @@ def agreement(similarity: np.ndarray, scores: np.ndarray, name: str) -> tuple[fl
         )
     if np.ptp(similarity) == 0:
         return 0.0, 0.0
-    return 100 * float(pearsonr(similarity, scores)[0]), 100 * float(spearmanr(similarity, scores)[0])
+    stats = require("scipy.stats")
+    return 100 * float(stats.pearsonr(similarity, scores)[0]), 100 * float(stats.spearmanr(similarity, scores)[0])
 
 
 def correlations(encoder: SentenceTransformer, pairs: _Pairs) -> tuple[float, float]:

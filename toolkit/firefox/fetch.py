@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import zstandard
+import pyarrow as pa
 from huggingface_hub import constants
 
 from toolkit.firefox.published import (
@@ -281,12 +281,14 @@ def _decompress(received: Path, plain: Path, file: _ModelFile) -> None:
         with (
             received.open("rb") as source,
             plain.open("wb") as target,
-            zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream,
+            pa.CompressedInputStream(source, "zstd") as stream,
         ):
             while rest >= 0 and (block := stream.read(BLOCK)):
                 rest -= len(block)
                 target.write(block)
-    except zstandard.ZstdError:
+    except OSError as error:  # Arrow's of damaged data has no number; that of a full disk has one
+        if error.errno:
+            raise
         rest = -1
     if rest or hash_file(plain) != file.sha256:
         raise ValueError(

@@ -17,7 +17,8 @@ from accelerate import PartialState
 from tqdm import tqdm
 
 from toolkit.clean.evaluation_sets import read_sets
-from toolkit.encoder.modules import ParaphrasticEncoder, kind_of, sentence_transformer
+from toolkit.encoder.modules import ParaphrasticEncoder, sentence_transformer
+from toolkit.encoder.network import kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
