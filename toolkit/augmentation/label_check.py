@@ -1,7 +1,7 @@
 """Take the new rows that a classifier still gives the label of the row that they are made of, the surest first.
 
 A row that the classifier does not know itself gives few new rows or none: that was better than taking them unchecked
-(docs/results.md, "With checked labels").
+(docs/results/augmentation.md, "With checked labels").
 """
 
 from __future__ import annotations
