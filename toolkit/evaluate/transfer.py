@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.bitext.text_file import decode, lines
+from toolkit.bitext.text_file import readable_lines
 from toolkit.evaluate.sts import _encode_distinct, _read_sick, _table_rows, agreement
 from toolkit.system.extras import naming_extra
 
@@ -73,8 +73,8 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
         ValueError: A line does not begin with an integer, or the file is empty.
     """
     texts, labels = [], []
-    for number, raw in enumerate(lines(str(path)), 1):
-        label, _, text = decode(raw)[0].partition(" ")
+    for number, line in enumerate(readable_lines(str(path)), 1):
+        label, _, text = line.partition(" ")
         if not label.isdecimal():
             raise ValueError(
                 f"wanted a whole number before the text, got {label!r} in line {number} of {path}: fetch it again"

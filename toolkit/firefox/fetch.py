@@ -34,7 +34,7 @@ from toolkit.system.contents import hash_file
 from toolkit.system.errors import FULL, without_secrets
 from toolkit.system.lock import alone
 from toolkit.system.urls import answer_of, download, joined_url
-from toolkit.system.whole_files import remove_unfinished, write_whole
+from toolkit.system.whole_files import remove_unfinished, temporary_of, whole_file, write_whole
 
 PREFIX = "firefox/"  # of the name of a model: firefox/en-de
 ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror
@@ -235,12 +235,13 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
         OSError: It cannot be read or written, or is damaged every time.
         ValueError: What is sent is as published, but what it is compressed from is not.
     """
-    received, plain = (path.with_name(f".{path.name}.{os.getpid()}.{part}.tmp") for part in ("sent", "plain"))
+    compressed = temporary_of(path.with_name(f"{path.name}.sent"))
     try:
-        _retry(lambda: _download_whole(url, received, file))
-        if file.compressed:
-            _decompress(received, plain, file)
-        os.replace(plain if file.compressed else received, path)
+        with whole_file(path) as temporary:
+            received = compressed if file.compressed else temporary
+            _retry(lambda: _download_whole(url, received, file))
+            if file.compressed:
+                _decompress(received, temporary, file)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"wanted {path.name} at {without_secrets(url)}, got no such file: delete {path.parent} and fetch the model "
@@ -251,8 +252,7 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
             raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
         raise
     finally:
-        for copy in (received, plain):
-            copy.unlink(missing_ok=True)
+        compressed.unlink(missing_ok=True)
 
 
 def _download_whole(url: str, path: Path, file: _ModelFile) -> None:

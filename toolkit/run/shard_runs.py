@@ -250,7 +250,6 @@ def started(
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
     """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
-    remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE, all_made(folder))
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
