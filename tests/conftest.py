@@ -131,7 +131,7 @@ def empty_run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "empty.shards", demo_rows()[1:2])
 
 
-DEMO_MODELS = [
+DEMO_MODELS: list[dict] = [
     {
         "role": "forward",
         "name": "starter/de-en",
