@@ -21,7 +21,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
-    *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/", "OWNER/NAME"),
+    *("build/site", "builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/", "OWNER/NAME"),
     *("my_parabank/README.md", "my_study/curves.png", "my_study/study.txt"),
     *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
     *("starter/rewriter", "starter/smollm2", "starter/en-pt", "starter/pt-en"),

@@ -171,7 +171,7 @@ def test_one_pair_has_one_reason_the_first():
         "latin",
         "wrong_language",
     ]
-    assert all(rule.__name__ == reason for reason, rule in RULES.items())
+    assert all(rule.__name__ == f"_{reason}" for reason, rule in RULES.items())
 
 
 def test_clean_streams_and_keeps_line_numbers():
