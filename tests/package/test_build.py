@@ -108,7 +108,7 @@ def packaging(run, target, models):
 
 
 @pytest.mark.slow
-def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, tmp_path):
+def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, pictures, tmp_path):
     package_parabank(demo_run, tmp_path / "alone", "demo", "1.0.0", "mit", demo_models)
     with packaging(demo_run, tmp_path / "demo", demo_models) as one:
         with packaging(demo_run, tmp_path / "demo", demo_models) as other:
