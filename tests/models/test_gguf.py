@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from types import ModuleType
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ real = pytest.mark.skipif(MISSING, reason="pip install gguf && pip install --no-
 def file(tmp_path, monkeypatch):
     """A file of which `_unpack` makes a tiny GPT-2; the cache is empty."""
     monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(gguf.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setitem(sys.modules, "gguf", ModuleType("gguf"))
     monkeypatch.setattr(gguf, "_unpack", lambda file, folder, name: saved("gpt2", folder))
     path = tmp_path / "models" / "tiny.gguf"
     path.parent.mkdir()
