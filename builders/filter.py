@@ -16,11 +16,10 @@ from toolkit.package.folder import check_version, is_parabank
 from toolkit.run.shard_runs import LM
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
-from toolkit.select.pairs import SCORES
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import MANIFEST, check_output_folder
-from toolkit.system.ranges import checked_by, one_of
+from toolkit.system.ranges import checked_by
 from toolkit.system.settings import SETTINGS
 from toolkit.system.whole_files import read_record
 
@@ -55,7 +54,6 @@ class Filter(BestBy):
     output_dir: Path
     where: Annotated[str, checked_by(check_where)] | None = None
     ranks: Annotated[str, checked_by(parse_ranks)] | None = None
-    by: Annotated[str, one_of(SCORES)] = BestBy.by
     version: Annotated[str, checked_by(check_version)] | None = None
 
     def __post_init__(self) -> None:

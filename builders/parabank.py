@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SIZES = "beam and batch_rows of at least 1 and paraphrases of at least 0"
 SHOWN = ("beam", "batch_rows", "paraphrases")
 Size = Annotated[int, Range(SIZES, lambda size: size >= 1, shown=SHOWN)]
+Most = Annotated[int, Range(SIZES, lambda size: size >= 0, shown=SHOWN)]
 
 
 def _check_systems(systems: str) -> None:
@@ -67,9 +68,8 @@ class ParaBank(Settings):
 
     systems: Annotated[str, checked_by(_check_systems)] = "1-34"  # section 5.3: all without PPDB, as for CzEng
     beam: Annotated[Size, at_most(MAX_BEAM)] = 12  # ours: ParaNMT's, because the paper names none
-    paraphrases: Annotated[int, Range(SIZES, lambda size: size >= 0, shown=SHOWN)] = (
-        0  # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
-    )
+    # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
+    paraphrases: Most = 0
     guards: Guards = field(default_factory=list)  # ours
     batch_rows: Size = 1200  # ours: 100 searches
     seed: Seed = 0

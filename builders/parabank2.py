@@ -33,7 +33,7 @@ FORBID = ("pieces", "words")
 MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
 LIMITS = "constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0"
 SHOWN = ("constraint_rate", "min_p", "max_dual_nll")
-ConstraintRate = Annotated[float, Range(LIMITS, lambda rate: 0 <= rate <= 1, shown=SHOWN)]
+Rate = Annotated[float, Range(LIMITS, lambda rate: 0 <= rate <= 1, shown=SHOWN)]
 MinP = Annotated[float, Range(LIMITS, lambda share: 0 <= share < 1, shown=SHOWN)]
 MaxDualNll = Annotated[float, Range(LIMITS, lambda nats: nats >= 0, shown=SHOWN)]
 Forbid = Annotated[str, one_of(FORBID)]
@@ -77,9 +77,7 @@ class ParaBank2(Settings):
     constraint_sets: Count = 5  # section 3.3
     samples_per_set: Count = 30  # section 3.3
     top_k: Count = 10  # section 3.3
-    constraint_rate: ConstraintRate = (
-        0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
-    )
+    constraint_rate: Rate = 0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
     forbid: Forbid = "pieces"  # section 2.1
     min_p: MinP = 0.0  # 0 as in the paper; small translators need more (Nguyen et al. 2024, "min-p")
     max_dual_nll: MaxDualNll = 3.5  # section 3.3
@@ -190,7 +188,7 @@ class ParaBank2TextRun(ParaBank2, TextRun):
     pivot_lang: str | None = None
     pivot_beam: Beam = 6  # ours
     known_words: Annotated[str, of_language] | None = None
-    constraint_rate: ConstraintRate = 0.15  # ours
+    constraint_rate: Rate = 0.15  # ours
     forbid: Forbid = "words"  # ours
     min_p: MinP = 0.1  # ours
     max_dual_nll: MaxDualNll = 2.0  # ours

@@ -173,9 +173,8 @@ class ParaNetRun(ParaNet, TextRun):
 
     infiller: str = "google-t5/t5-large"  # section 3.2
     fluency_model: Annotated[str, of_language] = "openai-community/gpt2"  # appendix A
-    semantic: Annotated[str, one_of(SEMANTIC)] = (
-        "cosine"  # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
-    )
+    # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
+    semantic: Annotated[str, one_of(SEMANTIC)] = "cosine"
     semantic_model: Annotated[str, of_language] = "starter/encoder"  # ours: English
     semantic_layer: int = -1  # ours: the paper does not say
     wordnet: str | None = None

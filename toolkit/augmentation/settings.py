@@ -49,6 +49,7 @@ Provenance = Annotated[
         show=list,
     ),
 ]
+AnySeed = Annotated[int, Range(f"{{}} in [0, {SEEDS})", lambda seed: 0 <= seed < SEEDS)]
 Minutes = Annotated[float, Range("{} above 0", lambda minutes: minutes > 0)]
 Semantic = Annotated[float, between(-1, 1)]
 Forward = Annotated[float, Range("{} of at most 0", lambda nats: nats <= 0)]
@@ -96,7 +97,7 @@ class Augmentation(Settings):
     min_usable: Share | None = None
     allow_trivial: bool = False
     provenance: Provenance = PROVENANCE
-    seed: Annotated[int, Range(f"{{}} in [0, {SEEDS})", lambda seed: 0 <= seed < SEEDS)] = 0
+    seed: AnySeed = 0
 
     def __post_init__(self) -> None:
         """Refuse columns that are none, and settings that do not go together."""

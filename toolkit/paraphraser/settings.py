@@ -33,6 +33,7 @@ RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
+Smoothing = Annotated[float, Range("{} in [0, 1)", lambda rate: 0 <= rate < 1)]
 
 
 def _parser_of_language(name: str, parser: str, settings: Any) -> None:
@@ -204,7 +205,7 @@ class ParaphraserTraining(PairTraining):
     learning_rate: Positive = 3e-4
     warmup_steps: CountOrZero = 200
     weight_decay: Share = 0.01
-    label_smoothing: Annotated[float, Range("{} in [0, 1)", lambda rate: 0 <= rate < 1)] = 0.1
+    label_smoothing: Smoothing = 0.1
     dtype: Annotated[str, one_of(DTYPES)] = "auto"
     save_every: Count = 500
     average: Count = 1

@@ -38,7 +38,19 @@ from toolkit.system.lock import check_free, held
 from toolkit.system.memory import release_memory
 from toolkit.system.outputs import check_output_folder
 from toolkit.system.processes import begin_wait, mine, wait
-from toolkit.system.ranges import Count, Dtype, Machine, Settings, Share, at_least, at_most, between, checked_by, one_of
+from toolkit.system.ranges import (
+    Count,
+    Dtype,
+    Machine,
+    Range,
+    Settings,
+    Share,
+    at_least,
+    at_most,
+    between,
+    checked_by,
+    one_of,
+)
 from toolkit.system.settings import SETTINGS, check_record, compare_code, compare_record
 from toolkit.system.signals import Stopped, stoppable
 from toolkit.system.whole_files import remove_unfinished

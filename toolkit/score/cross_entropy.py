@@ -26,6 +26,7 @@ from toolkit.system.ranges import Count, Dtype, Machine, Range, Share
 # ParaBank 2, section 3.1, calls it a negative log-likelihood and does not say of what; that it is this one, is ours
 MAX_CROSS_ENTROPY = 3.5
 REASON = "cross_entropy"
+Nats = Annotated[float, Range("{} above 0", lambda nats: nats > 0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class BitextFilter(BitextSettings, Machine):
     backward: str
     output: str
     refused: str | None = None
-    max_cross_entropy: Annotated[float, Range("{} above 0", lambda nats: nats > 0)] | None = None
+    max_cross_entropy: Nats | None = None
     best_share: Share | None = None
     batch_tokens: Count = 8192  # ours
     shard_rows: Count = 10_000  # ours

@@ -15,7 +15,7 @@ import duckdb
 from toolkit.select._near import find_near, rows_of_band
 from toolkit.select.equal import _with_keys
 from toolkit.select.pairs import PARTS, SCORES, _check_scored, _numbered_pairs
-from toolkit.system.ranges import Count, Range, Settings
+from toolkit.system.ranges import Count, Range, Settings, one_of
 
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
 PAPER_SHARE = 22 / 26.4
@@ -84,7 +84,9 @@ class BestBy(BestSettings):
 
     GROUP = "choice over the corpus"
 
-    by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
+    by: Annotated[str, one_of(SCORES)] = (
+        "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
+    )
 
 
 def check_enough(settings: BestSettings, count: int, unit: str) -> None:

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -22,7 +22,7 @@ import yaml
 from toolkit.system.code_version import CODE, check_code, code_version
 from toolkit.system.contents import CONTENT
 from toolkit.system.errors import one_line, public_record
-from toolkit.system.ranges import Range, markers_of
+from toolkit.system.ranges import Marker, Range, markers_of
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
@@ -82,7 +82,7 @@ def parse_settings(
     """Read settings from flags, the YAML file of `--config`, and a preset: each overrides those after it.
 
     Args:
-        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
+        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str], also `Annotated`.
         arguments: The command line; `sys.argv` if None.
         description: The text above the flags in the help.
         program: The command's name in the help.
@@ -102,15 +102,14 @@ def parse_settings(
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
     if presets is not None and (names := sorted(path.stem for path in presets.glob("*.yaml"))):
         parser.add_argument("--preset", choices=names, help="settings that go together; others override them")
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    help_texts, hints = attribute_help(cls), typing.get_type_hints(cls)
-    hints = {field.name: hints[field.name] for field in fields}
-    ranges = typing.get_type_hints(cls, include_extras=True)
-    for title, group_fields in grouped_fields(cls).items():
+    types, marked = typing.get_type_hints(cls), typing.get_type_hints(cls, include_extras=True)
+    groups, help_texts = grouped_fields(cls), attribute_help(cls)
+    fields = [field for group_fields in groups.values() for field in group_fields]
+    hints = {field.name: types[field.name] for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for title, group_fields in groups.items():
         group = parser.add_argument_group(title)
         for field in group_fields:
-            range_texts = [str(marker) for marker in markers_of(ranges[field.name]) if isinstance(marker, Range)]
-            _add_flag(group, field, hints[field.name], help_texts[field.name], range_texts)
+            _add_flag(group, field, hints[field.name], markers_of(marked[field.name]), help_texts[field.name])
     flag_values = vars(parser.parse_args(arguments))
     config, preset = flag_values.pop("config"), flag_values.pop("preset", None)
     files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
@@ -226,9 +225,12 @@ def grouped_fields(cls: type) -> dict[str, list[dataclasses.Field]]:
 
 
 def _add_flag(
-    group: argparse._ArgumentGroup, field: dataclasses.Field, hint: Any, text: str, ranges: Sequence[str]
+    group: argparse._ArgumentGroup, field: dataclasses.Field, hint: Any, markers: Iterable[Marker], text: str
 ) -> None:
-    """Add the flag of a field. The result has no value for a flag that is not given: the file or the default counts."""
+    """Add the flag of a field; its help has a range of the field alone, unless the text names it already.
+
+    The result has no value for a flag that is not given: the file or the default counts.
+    """
     if required(field):
         default = "required"
     elif field.default_factory is dataclasses.MISSING:
@@ -240,7 +242,9 @@ def _add_flag(
         options = {"action": argparse.BooleanOptionalAction}
     elif typing.get_origin(hint) is list:
         options = {"type": str, "nargs": "+"}
-    text = f"{text} ({'; '.join([*ranges, default])})".replace("%", "%%")
+    ranges = [str(marker) for marker in markers if isinstance(marker, Range) and not marker.shown]
+    notes = [*(note for note in ranges if note not in text), default]
+    text = f"{text} ({'; '.join(notes)})".replace("%", "%%")
     group.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
 
 
