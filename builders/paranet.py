@@ -172,10 +172,10 @@ class ParaNetRun(ParaNet, TextRun):
     """
 
     infiller: str = "google-t5/t5-large"  # section 3.2
-    fluency_model: Annotated[str, of_language] = "openai-community/gpt2"  # appendix A
+    fluency_model: str = "openai-community/gpt2"  # appendix A
     # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
     semantic: Annotated[str, one_of(SEMANTIC)] = "cosine"
-    semantic_model: Annotated[str, of_language] = "starter/encoder"  # ours: English
+    semantic_model: str = "starter/encoder"  # ours: English
     semantic_layer: int = -1  # ours: the paper does not say
     wordnet: str | None = None
     stop_words: str | None = None
@@ -183,7 +183,7 @@ class ParaNetRun(ParaNet, TextRun):
     seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Refuse a language without spaces, or without stop words, and an infiller of another language."""
+        """Refuse a language without spaces, or without stop words, and models of another language."""
         super().__post_init__()
         if self.lang in NO_SPACES:
             raise ValueError(
@@ -191,8 +191,8 @@ class ParaNetRun(ParaNet, TextRun):
             )
         if not covers("the stop words", self.lang) and not self.stop_words:
             raise ValueError(f"wanted --stop_words for {self.lang}, got none: give a file with one word per line")
-        if self.generator == PAPER:
-            of_language("infiller", self.infiller, self)
+        for name in ("infiller", "fluency_model", "semantic_model") if self.generator == PAPER else SCORING:
+            of_language(name, getattr(self, name), self)
 
 
 def build(run: ParaNetRun) -> dict:

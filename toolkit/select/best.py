@@ -84,9 +84,8 @@ class BestBy(BestSettings):
 
     GROUP = "choice over the corpus"
 
-    by: Annotated[str, one_of(SCORES)] = (
-        "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
-    )
+    # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
+    by: Annotated[str, one_of(SCORES)] = "dual_per_token"
 
 
 def check_enough(settings: BestSettings, count: int, unit: str) -> None:
