@@ -48,7 +48,9 @@ def _parser_of_language(name: str, parser: str, settings: Any) -> None:
 
 @dataclass(frozen=True)
 class Paraphrasing(Settings):
-    """How texts are paraphrased. The numbers are ours, chosen on validation data (docs/paraphrasers.md).
+    """How texts are paraphrased.
+
+    The numbers are ours, chosen on validation data (docs/results/paraphraser-defaults.md).
 
     Attributes:
         n: The most paraphrases of a text.
