@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.data.rows import Row
@@ -20,6 +20,7 @@ from toolkit.run.mirror import fetch_run, send_parabank, send_run, sending, work
 from toolkit.run.shard_runs import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.processes import processes, tell_idle_gpus, wait
+from toolkit.system.ranges import Share
 from toolkit.system.settings import SETTINGS
 from toolkit.system.whole_files import read_record
 
@@ -204,6 +205,19 @@ def check_judge(min_usable: float | None, lang: str) -> None:
     """
     if min_usable is not None and not covers(JUDGE, lang):
         raise ValueError(f"wanted no min_usable for language {lang!r}, got {min_usable}: the judge reads English alone")
+
+
+def _of_the_judge(name: str, min_usable: float, settings: object) -> None:
+    """Refuse a floor as `check_judge`, where the settings name the language of the texts.
+
+    Raises:
+        ValueError: As `check_judge`.
+    """
+    if (lang := getattr(settings, "lang", None)) is not None:
+        check_judge(min_usable, lang)
+
+
+MinUsable = Annotated[Share, _of_the_judge]
 
 
 def judge_models(min_usable: float | None) -> dict[str, str]:

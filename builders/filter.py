@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
@@ -16,11 +16,11 @@ from toolkit.package.folder import check_version, is_parabank
 from toolkit.run.shard_runs import LM
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
-from toolkit.select.pairs import SCORES
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import MANIFEST, check_output_folder
-from toolkit.system.settings import SETTINGS, check_among
+from toolkit.system.ranges import checked_by
+from toolkit.system.settings import SETTINGS
 from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
@@ -52,26 +52,15 @@ class Filter(BestBy):
 
     parabank: Path
     output_dir: Path
-    where: str | None = None
-    ranks: str | None = None
-    version: str | None = None
+    where: Annotated[str, checked_by(check_where)] | None = None
+    ranks: Annotated[str, checked_by(parse_ranks)] | None = None
+    version: Annotated[str, checked_by(check_version)] | None = None
 
     def __post_init__(self) -> None:
-        """Check what can be checked without the parabank.
-
-        Raises:
-            ValueError: `where` is no condition, `ranks` are none, or nothing is to be filtered.
-        """
-        BestBy.__post_init__(self)
-        check_among(self, "by", tuple(SCORES))
+        """Refuse to filter nothing."""
+        super().__post_init__()
         if self.where is None and self.ranks is None and not self.over_corpus:
             raise ValueError(f"wanted one of {', '.join(CHOICES)}, got none: the new version would be the old one")
-        if self.ranks is not None:
-            parse_ranks(self.ranks)
-        if self.where is not None:
-            check_where(self.where)
-        if self.version is not None:
-            check_version(self.version)
 
     @property
     def best(self) -> BestBy:

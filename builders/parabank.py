@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
@@ -20,12 +20,12 @@ from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
-from toolkit.models.coverage import check_language_of
+from toolkit.models.coverage import check_language_of, of_language
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.shard_runs import MAX_BEAM
-from toolkit.score.guards import check_guards, guard_rows
+from toolkit.score.guards import Guards, guard_rows
 from toolkit.starters import idf_file, words_file
-from toolkit.system.settings import check_at_most
+from toolkit.system.ranges import Range, Seed, Settings, at_most, checked_by
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -34,8 +34,25 @@ if TYPE_CHECKING:
     from toolkit.translator.load import Translator
 
 
+SIZES = "beam and batch_rows of at least 1 and paraphrases of at least 0"
+SHOWN = ("beam", "batch_rows", "paraphrases")
+Size = Annotated[int, Range(SIZES, lambda size: size >= 1, shown=SHOWN)]
+Most = Annotated[int, Range(SIZES, lambda size: size >= 0, shown=SHOWN)]
+
+
+def _check_systems(systems: str) -> None:
+    """Refuse systems that are not in table 3.
+
+    Raises:
+        ValueError: As `parse_systems`.
+    """
+    from toolkit.generate.systems import parse_systems
+
+    parse_systems(systems)
+
+
 @dataclass(frozen=True)
-class ParaBank:
+class ParaBank(Settings):
     """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
@@ -49,28 +66,13 @@ class ParaBank:
         seed: Seed of the random choice of words, inflections and paraphrases.
     """
 
-    systems: str = "1-34"  # section 5.3: all without PPDB, as for CzEng
-    beam: int = 12  # ours: ParaNMT's, because the paper names none
-    paraphrases: int = 0  # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
-    guards: list[str] = field(default_factory=list)  # ours
-    batch_rows: int = 1200  # ours: 100 searches
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or a system is not in table 3.
-        """
-        from toolkit.generate.systems import parse_systems
-
-        parse_systems(self.systems)
-        check_at_most("beam", self.beam, MAX_BEAM)
-        if self.beam < 1 or self.batch_rows < 1 or self.paraphrases < 0:
-            raise ValueError(
-                "wanted beam and batch_rows of at least 1 and paraphrases of at least 0, "
-                f"got {self.beam}, {self.batch_rows} and {self.paraphrases}"
-            )
+    systems: Annotated[str, checked_by(_check_systems)] = "1-34"  # section 5.3: all without PPDB, as for CzEng
+    beam: Annotated[Size, at_most(MAX_BEAM)] = 12  # ours: ParaNMT's, because the paper names none
+    # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
+    paraphrases: Most = 0
+    guards: Guards = field(default_factory=list)  # ours
+    batch_rows: Size = 1200  # ours: 100 searches
+    seed: Seed = 0
 
 
 @dataclass(frozen=True)
@@ -150,28 +152,19 @@ class ParaBankRun(ParaBank, BitextRun):
     """
 
     forward: str
-    idf: str
+    idf: Annotated[str, of_language]
     ppdb: str | None = None
     spacy_model: str | None = None
-    known_words: str | None = None
+    known_words: Annotated[str, of_language] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings of both base classes, and that PPDB is given if a system needs it.
-
-        Raises:
-            ValueError: A setting is out of its range, or a system needs PPDB and none is given.
-        """
+        """Refuse systems that need PPDB without it, and a language that the judgment score does not know."""
         from toolkit.generate.recipes import check_ppdb
         from toolkit.generate.systems import parse_systems
 
-        BitextRun.__post_init__(self)
-        ParaBank.__post_init__(self)
+        super().__post_init__()
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
-        check_guards(self.guards, self.lang)
         check_language_of("the judgment score", self.lang)
-        for flag in ("idf", "known_words"):
-            if file := getattr(self, flag):
-                check_language_of(file, self.lang, f"--{flag}")
 
     def check_inputs(self) -> None:
         """Refuse a bitext that cannot be used.

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from builders.build import build_parabank, check_judge, judge_models, load_forward, load_judge, load_source
+from builders.build import MinUsable, build_parabank, judge_models, load_forward, load_judge, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
-from toolkit.models.coverage import check_language_of
+from toolkit.models.coverage import of_language
 from toolkit.run.bitext_run import BitextRun
-from toolkit.run.shard_runs import MAX_BEAM
+from toolkit.run.shard_runs import Beam
 from toolkit.run.text_run import TextRun
-from toolkit.score.guards import check_guards, guard_rows
+from toolkit.score.guards import Guards, guard_rows
 from toolkit.starters import words_file
-from toolkit.system.settings import check_among, check_at_least_one, check_at_most, check_between
+from toolkit.system.ranges import Count, Range, Seed, Settings, at_most, one_of
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -31,10 +31,24 @@ if TYPE_CHECKING:
 
 FORBID = ("pieces", "words")
 MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
+LIMITS = "constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0"
+SHOWN = ("constraint_rate", "min_p", "max_dual_nll")
+Rate = Annotated[float, Range(LIMITS, lambda rate: 0 <= rate <= 1, shown=SHOWN)]
+MinP = Annotated[float, Range(LIMITS, lambda share: 0 <= share < 1, shown=SHOWN)]
+MaxDualNll = Annotated[float, Range(LIMITS, lambda nats: nats >= 0, shown=SHOWN)]
+Forbid = Annotated[str, one_of(FORBID)]
+Pivot = Annotated[
+    list[str],
+    Range(
+        "two translators as --{}, from the language of the text to another and back",
+        lambda models: len(models) == 2,
+        show=lambda models: repr(" ".join(models)),
+    ),
+]
 
 
 @dataclass(frozen=True)
-class ParaBank2:
+class ParaBank2(Settings):
     """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
@@ -60,38 +74,26 @@ class ParaBank2:
         seed: Seed of the constraints and the samples.
     """
 
-    constraint_sets: int = 5  # section 3.3
-    samples_per_set: int = 30  # section 3.3
-    top_k: int = 10  # section 3.3
-    constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
-    forbid: str = "pieces"  # section 2.1
-    min_p: float = 0.0  # 0 as in the paper; small translators need more (Nguyen et al. 2024, "min-p")
-    max_dual_nll: float = 3.5  # section 3.3
-    clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
-    paraphrases: int = 5  # section 3.3
-    guards: list[str] = field(default_factory=list)  # ours
-    min_usable: float | None = None  # ours
-    batch_rows: int = 2400  # ours: some 30 short sentences, or 16 long ones
-    batch_tokens: int = 8192  # ours
-    seed: int = 0
+    constraint_sets: Count = 5  # section 3.3
+    samples_per_set: Count = 30  # section 3.3
+    top_k: Count = 10  # section 3.3
+    constraint_rate: Rate = 0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
+    forbid: Forbid = "pieces"  # section 2.1
+    min_p: MinP = 0.0  # 0 as in the paper; small translators need more (Nguyen et al. 2024, "min-p")
+    max_dual_nll: MaxDualNll = 3.5  # section 3.3
+    clusters: Count = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
+    paraphrases: Count = 5  # section 3.3
+    guards: Guards = field(default_factory=list)  # ours
+    min_usable: MinUsable | None = None  # ours
+    batch_rows: Count = 2400  # ours: some 30 short sentences, or 16 long ones
+    batch_tokens: Count = 8192  # ours
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        sizes = ("constraint_sets", "samples_per_set", "top_k", "clusters", "paraphrases", "batch_rows", "batch_tokens")
-        check_at_least_one(self, *sizes)
-        check_among(self, "forbid", FORBID)
-        check_at_most("constraint_sets x samples_per_set", self.constraint_sets * self.samples_per_set, MAX_SAMPLES)
-        if self.min_usable is not None:
-            check_between(self, 0, 1, "min_usable")
-        if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
-            raise ValueError(
-                "wanted constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0, "
-                f"got {self.constraint_rate}, {self.min_p} and {self.max_dual_nll}"
-            )
+        """Refuse more samples than can be decoded in one batch."""
+        super().__post_init__()
+        samples = self.constraint_sets * self.samples_per_set
+        at_most(MAX_SAMPLES)("constraint_sets x samples_per_set", samples, self)
 
 
 def parabank2(
@@ -163,16 +165,7 @@ class ParaBank2Run(ParaBank2, BitextRun):
 
     forward: str
     backward: str
-    known_words: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the settings of both base classes."""
-        ParaBank2.__post_init__(self)
-        BitextRun.__post_init__(self)
-        check_guards(self.guards, self.lang)
-        check_judge(self.min_usable, self.lang)
-        if self.known_words:
-            check_language_of(self.known_words, self.lang, "--known_words")
+    known_words: Annotated[str, of_language] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,35 +184,15 @@ class ParaBank2TextRun(ParaBank2, TextRun):
         seed: Seed of the draw of the references, of the constraints and of the samples.
     """
 
-    pivot: list[str]
+    pivot: Pivot
     pivot_lang: str | None = None
-    pivot_beam: int = 6  # ours
-    known_words: str | None = None
-    constraint_rate: float = 0.15  # ours
-    forbid: str = "words"  # ours
-    min_p: float = 0.1  # ours
-    max_dual_nll: float = 2.0  # ours
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the settings of both base classes.
-
-        Raises:
-            ValueError: A setting is out of its range, or there are not two translators.
-        """
-        ParaBank2.__post_init__(self)
-        TextRun.__post_init__(self)
-        check_guards(self.guards, self.lang)
-        check_judge(self.min_usable, self.lang)
-        check_at_least_one(self, "pivot_beam")
-        check_at_most("pivot_beam", self.pivot_beam, MAX_BEAM)
-        if len(self.pivot) != 2:
-            raise ValueError(
-                f"wanted two translators as --pivot, from the language of the text to another and back, got "
-                f"{' '.join(self.pivot)!r}"
-            )
-        if self.known_words:
-            check_language_of(self.known_words, self.lang, "--known_words")
+    pivot_beam: Beam = 6  # ours
+    known_words: Annotated[str, of_language] | None = None
+    constraint_rate: Rate = 0.15  # ours
+    forbid: Forbid = "words"  # ours
+    min_p: MinP = 0.1  # ours
+    max_dual_nll: MaxDualNll = 2.0  # ours
+    seed: Seed = 0
 
 
 def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:

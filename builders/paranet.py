@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from builders.build import build_parabank, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
-from toolkit.models.coverage import check_language_of, covers
-from toolkit.run.shard_runs import MAX_BEAM, PAPER
+from toolkit.models.coverage import covers, of_language
+from toolkit.run.shard_runs import PAPER, Beam
 from toolkit.run.text_run import TextRun
 from toolkit.score.comprehensive import FITTED_ON, Weights, comprehensive_rows, fitted_weights
 from toolkit.score.diversity import JACCARD, diversity_rows, diversity_signature
-from toolkit.score.guards import check_guards, guard_rows
-from toolkit.system.settings import check_among, check_at_least_one, check_at_most, check_between
+from toolkit.score.guards import Guards, guard_rows
+from toolkit.system.ranges import Count, Seed, Settings, Share, at_most, between, one_of
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -38,11 +38,12 @@ SEMANTIC = ("cosine", "bertscore")
 SCORING = ("fluency_model", "semantic_model")
 MAX_PERMUTATIONS = 1000  # ours: the orders of one sentence are decoded beside each other
 MAX_WEIGHT = 1e6  # ours
+Weight = Annotated[float, between(0, MAX_WEIGHT)]
 RULE = {"bleu": None, "license": None}  # of a part of the pipeline that is no model, on the card
 
 
 @dataclass(frozen=True)
-class ParaNet:
+class ParaNet(Settings):
     """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
@@ -62,33 +63,19 @@ class ParaNet:
         seed: Seed of the orders.
     """
 
-    permutations: int = PERMUTATIONS
-    drop_rate: float = DROP_RATE
-    beam: int = 4  # ours: the paper does not say
-    guards: list[str] = field(default_factory=list)  # ours
-    semantic_weight: float = Weights().semantic
-    fluency_weight: float = Weights().fluency
-    diversity_weight: float = Weights().diversity
-    jaccard: str = "distance"  # section 3.3.3 says distance and prints a similarity
-    paraphrases: int = 1  # section 3.3: "select the best candidate"
-    batch_rows: int = 1200  # ours
-    batch_tokens: int = 8192  # ours
-    batch_texts: int = 64  # ours
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        sizes = ("permutations", "beam", "paraphrases", "batch_rows", "batch_tokens", "batch_texts")
-        check_at_least_one(self, *sizes)
-        check_at_most("beam", self.beam, MAX_BEAM)
-        check_at_most("permutations", self.permutations, MAX_PERMUTATIONS)
-        check_between(self, 0, 1, "drop_rate")
-        check_between(self, 0, MAX_WEIGHT, "semantic_weight", "fluency_weight", "diversity_weight")
-        check_among(self, "jaccard", JACCARD)
+    permutations: Annotated[Count, at_most(MAX_PERMUTATIONS)] = PERMUTATIONS
+    drop_rate: Share = DROP_RATE
+    beam: Beam = 4  # ours: the paper does not say
+    guards: Guards = field(default_factory=list)  # ours
+    semantic_weight: Weight = Weights().semantic
+    fluency_weight: Weight = Weights().fluency
+    diversity_weight: Weight = Weights().diversity
+    jaccard: Annotated[str, one_of(JACCARD)] = "distance"  # section 3.3.3 says distance and prints a similarity
+    paraphrases: Count = 1  # section 3.3: "select the best candidate"
+    batch_rows: Count = 1200  # ours
+    batch_tokens: Count = 8192  # ours
+    batch_texts: Count = 64  # ours
+    seed: Seed = 0
 
     @property
     def weights(self) -> Weights:
@@ -186,32 +173,26 @@ class ParaNetRun(ParaNet, TextRun):
 
     infiller: str = "google-t5/t5-large"  # section 3.2
     fluency_model: str = "openai-community/gpt2"  # appendix A
-    semantic: str = "cosine"  # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
+    # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
+    semantic: Annotated[str, one_of(SEMANTIC)] = "cosine"
     semantic_model: str = "starter/encoder"  # ours: English
     semantic_layer: int = -1  # ours: the paper does not say
     wordnet: str | None = None
     stop_words: str | None = None
     fit_weights: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings of both base classes.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        ParaNet.__post_init__(self)
-        TextRun.__post_init__(self)
-        check_guards(self.guards, self.lang)
-        check_among(self, "semantic", SEMANTIC)
+        """Refuse a language without spaces, or without stop words, and models of another language."""
+        super().__post_init__()
         if self.lang in NO_SPACES:
             raise ValueError(
                 f"wanted a language that is written with spaces, got {self.lang}: ParaNet joins words by them"
             )
         if not covers("the stop words", self.lang) and not self.stop_words:
             raise ValueError(f"wanted --stop_words for {self.lang}, got none: give a file with one word per line")
-        for flag in ("infiller", "fluency_model", "semantic_model") if self.generator == PAPER else SCORING:
-            check_language_of(getattr(self, flag), self.lang, f"--{flag}")
+        for name in ("infiller", "fluency_model", "semantic_model") if self.generator == PAPER else SCORING:
+            of_language(name, getattr(self, name), self)
 
 
 def build(run: ParaNetRun) -> dict:

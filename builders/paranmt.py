@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
 from toolkit.data.rows import Row
-from toolkit.models.coverage import check_language_of
+from toolkit.models.coverage import of_language
 from toolkit.package.parquet import finished_shards
 from toolkit.run.bitext_run import BitextRun
-from toolkit.run.shard_runs import MAX_BEAM
-from toolkit.score.guards import check_guards, guard_rows
+from toolkit.run.shard_runs import Beam
+from toolkit.score.guards import Guards, guard_rows
 from toolkit.select.corpus import choose
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
-from toolkit.system.settings import check_at_least_one, check_at_most
+from toolkit.system.ranges import Count, Settings
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ParaNMT:
+class ParaNMT(Settings):
     """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
@@ -44,19 +44,10 @@ class ParaNMT:
         batch_texts: Texts in an encoding batch.
     """
 
-    beam: int = 12  # section 3.1
-    guards: list[str] = field(default_factory=list)  # ours
-    batch_rows: int = 1200  # ours: 100 sentences
-    batch_texts: int = 64  # ours
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_at_least_one(self, "beam", "batch_rows", "batch_texts")
-        check_at_most("beam", self.beam, MAX_BEAM)
+    beam: Beam = 12  # section 3.1
+    guards: Guards = field(default_factory=list)  # ours
+    batch_rows: Count = 1200  # ours: 100 sentences
+    batch_texts: Count = 64  # ours
 
 
 def paranmt(
@@ -104,15 +95,7 @@ class ParaNMTRun(ParaNMT, DecileSettings, BitextRun):
     """
 
     forward: str
-    semantic_model: str = "starter/encoder"  # ours: English
-
-    def __post_init__(self) -> None:
-        """Check the settings of all three base classes."""
-        ParaNMT.__post_init__(self)
-        DecileSettings.__post_init__(self)
-        BitextRun.__post_init__(self)
-        check_guards(self.guards, self.lang)
-        check_language_of(self.semantic_model, self.lang, "--semantic_model")
+    semantic_model: Annotated[str, of_language] = "starter/encoder"  # ours: English
 
 
 def build(run: ParaNMTRun) -> dict:

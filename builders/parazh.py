@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
@@ -19,11 +19,11 @@ from toolkit.data.rows import Row
 from toolkit.data.shards import read_inputs
 from toolkit.package.parquet import finished_shards
 from toolkit.run.bitext_run import BitextRun
-from toolkit.run.shard_runs import MAX_BEAM
-from toolkit.score.guards import check_guards, guard_rows
+from toolkit.run.shard_runs import Beam
+from toolkit.score.guards import Guards, guard_rows
 from toolkit.select.best import BestBy, BestSettings, check_enough, refuse_but_best
 from toolkit.select.corpus import choose
-from toolkit.system.settings import check_at_least_one, check_at_most
+from toolkit.system.ranges import Count, Settings, at_least
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ParaZh:
+class ParaZh(Settings):
     """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
@@ -45,22 +45,11 @@ class ParaZh:
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
     """
 
-    beam: int = 15  # section 2.4
-    min_edit_ratio: float = 0.12  # section 2.4
-    guards: list[str] = field(default_factory=list)  # ours
-    batch_rows: int = 1200  # ours: 80 sentences
-    batch_tokens: int = 8192  # ours
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_at_least_one(self, "beam", "batch_rows", "batch_tokens")
-        check_at_most("beam", self.beam, MAX_BEAM)
-        if not self.min_edit_ratio >= 0:
-            raise ValueError(f"wanted min_edit_ratio of at least 0, got {self.min_edit_ratio}: 0 refuses nothing")
+    beam: Beam = 15  # section 2.4
+    min_edit_ratio: Annotated[float, at_least(0, ": 0 refuses nothing")] = 0.12  # section 2.4
+    guards: Guards = field(default_factory=list)  # ours
+    batch_rows: Count = 1200  # ours: 80 sentences
+    batch_tokens: Count = 8192  # ours
 
 
 def parazh(
@@ -111,13 +100,6 @@ class ParaZhRun(ParaZh, BestSettings, BitextRun):
 
     forward: str
     backward: str
-
-    def __post_init__(self) -> None:
-        """Check the settings of all three base classes."""
-        ParaZh.__post_init__(self)
-        BestSettings.__post_init__(self)
-        BitextRun.__post_init__(self)
-        check_guards(self.guards, self.lang)
 
 
 def build(run: ParaZhRun) -> dict:

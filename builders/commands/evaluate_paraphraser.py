@@ -25,7 +25,8 @@ from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
 from toolkit.system.command import run_command
 from toolkit.system.outputs import check_output_file, is_ours
-from toolkit.system.settings import Parser, check_at_least_one, check_between
+from toolkit.system.ranges import at_least, between
+from toolkit.system.settings import Parser
 from toolkit.system.whole_files import write_whole
 
 PROGRAM = "parabank evaluate paraphraser"
@@ -56,8 +57,9 @@ def main(arguments: list[str]) -> int:
 
 def _measure(options: argparse.Namespace) -> None:
     """Read the test, run the systems, measure and print."""
-    check_at_least_one(options, "n", "references", *(["limit"] if options.limit is not None else []))
-    check_between(options, 0, 1, "alpha")
+    for name in ("n", "references", *(["limit"] if options.limit is not None else [])):
+        at_least(1)(name, getattr(options, name), options)
+    between(0, 1)("alpha", options.alpha, options)
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)

@@ -19,7 +19,7 @@ from toolkit.evaluate.simlex import PAPER, SIMLEX_SIGNATURE, WordPair, correlati
 from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, is_lexicon, paraphrases_of
 from toolkit.system.command import run_script
 from toolkit.system.outputs import check_output_file, is_ours
-from toolkit.system.settings import check_at_least_one
+from toolkit.system.ranges import Count, Settings
 from toolkit.system.whole_files import write_whole
 
 PROGRAM = "parabank extract lexicon"
@@ -28,7 +28,7 @@ SCORES = {"cross-sentence PMI": "cross_pmi", "adjusted PMI": "adjusted_pmi"}  # 
 
 
 @dataclass(frozen=True)
-class _LexiconSettings:
+class _LexiconSettings(Settings):
     """The settings of the extraction.
 
     Attributes:
@@ -43,18 +43,10 @@ class _LexiconSettings:
 
     parabank: str
     output: str
-    min_count: int = MIN_COUNT
+    min_count: Count = MIN_COUNT
     show: list[str] = field(default_factory=list)
     simlex: str | None = None
     json: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: `min_count` is below 1.
-        """
-        check_at_least_one(self, "min_count")
 
 
 def main(arguments: list[str]) -> int:

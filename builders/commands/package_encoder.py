@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import Language
 from toolkit.system.command import run_script
+from toolkit.system.ranges import Settings
 
 PROGRAM = "parabank package encoder"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PackageSettings:
+class _PackageSettings(Settings):
     """The settings of the package.
 
     Attributes:
@@ -32,21 +33,13 @@ class _PackageSettings:
     """
 
     model: str
-    lang: str
+    lang: Language
     license: str
     text: str
     output_dir: str
     data: str | None = None
     tasks: list[str] = field(default_factory=lambda: ["sts", "benchmark", "sick"])
     dtype: str = "float16"
-
-    def __post_init__(self) -> None:
-        """Check the language.
-
-        Raises:
-            ValueError: `lang` is no code of ISO 639-1.
-        """
-        check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:

@@ -7,14 +7,19 @@ parabank package paraphraser --model build/paraphraser --test TEST.tsv --license
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toolkit.system.command import run_script
+from toolkit.system.ranges import Range, Settings
 
 PROGRAM = "parabank package paraphraser"
+RoundTrip = Annotated[
+    list[str], Range("two translators, there and back, or none", lambda models: len(models) in (0, 2), show=len)
+]
 
 
 @dataclass(frozen=True)
-class _PackageSettings:
+class _PackageSettings(Settings):
     """The settings of the package.
 
     Attributes:
@@ -32,17 +37,8 @@ class _PackageSettings:
     output_dir: str
     license: str
     text: str
-    translators: list[str] = field(default_factory=list)
+    translators: RoundTrip = field(default_factory=list)
     limit: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the translators.
-
-        Raises:
-            ValueError: There is one, or there are more than two.
-        """
-        if len(self.translators) not in (0, 2):
-            raise ValueError(f"wanted two translators, there and back, or none, got {len(self.translators)}")
 
 
 def main(arguments: list[str]) -> int:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolkit.bitext.languages import check_codes
+from toolkit.bitext.languages import Language
 from toolkit.system.command import run_script
+from toolkit.system.ranges import Settings
 
 PROGRAM = "parabank package translator"
 
 
 @dataclass(frozen=True)
-class _PackageSettings:
+class _PackageSettings(Settings):
     """The settings of the package.
 
     Attributes:
@@ -34,22 +35,14 @@ class _PackageSettings:
 
     model: str
     bitext: list[str]
-    source_lang: str
-    lang: str
+    source_lang: Language
+    lang: Language
     output_dir: str
     license: str
     text: str
     source_column: str | None = None
     reference_column: str | None = None
     check_language: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the languages.
-
-        Raises:
-            ValueError: A language is no code of ISO 639-1.
-        """
-        check_codes(self)
 
 
 def main(arguments: list[str]) -> int:

@@ -12,21 +12,23 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from toolkit.bitext.languages import check_code
-from toolkit.models.coverage import check_language_of
+from toolkit.bitext.languages import Language
+from toolkit.models.coverage import of_language
 from toolkit.starters import idf_file
 from toolkit.system.command import run_script
 from toolkit.system.outputs import check_output_file
-from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_at_most
+from toolkit.system.ranges import Dtype, Settings, at_least, at_most
 from toolkit.system.whole_files import write_whole
 
 PROGRAM = "parabank rewrite"
 MAX_ROWS = 100_000  # ours: hypotheses in a batch; even with the smallest model their caches fill a large machine
+Rows = Annotated[int, at_least(1), at_most(MAX_ROWS)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rewriting:
+class Rewriting(Settings):
     """The settings of a rewriting.
 
     Attributes:
@@ -46,26 +48,12 @@ class Rewriting:
     input: str
     output: str
     systems: str = "28"
-    idf: str | None = None
-    lang: str = "en"
-    beam: int = 12
-    batch_rows: int = 1200
-    dtype: str = "auto"
+    idf: Annotated[str, of_language] | None = None
+    lang: Language = "en"
+    beam: Rows = 12
+    batch_rows: Rows = 1200
+    dtype: Dtype = "auto"
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or the dtype or the language is unknown.
-        """
-        check_at_least_one(self, "beam", "batch_rows")
-        check_at_most("beam", self.beam, MAX_ROWS)
-        check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
-        check_among(self, "dtype", DTYPES)
-        check_code(self.lang, "--lang")
-        if self.idf:
-            check_language_of(self.idf, self.lang, "--idf")
 
 
 def main(arguments: list[str]) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judgment_fit import (
@@ -28,14 +28,14 @@ from toolkit.evaluate.judgment_fit import (
 from toolkit.score.judgment import SHIPPED
 from toolkit.system.command import run_script
 from toolkit.system.outputs import check_output_file
-from toolkit.system.settings import check_among
+from toolkit.system.ranges import Settings, one_of
 from toolkit.system.whole_files import write_whole
 
 PROGRAM = "parabank train judgment"
 
 
 @dataclass(frozen=True)
-class _JudgmentSettings:
+class _JudgmentSettings(Settings):
     """What the regression is fitted on and where it goes.
 
     Attributes:
@@ -46,17 +46,13 @@ class _JudgmentSettings:
     """
 
     judgments: str
-    target: str = SIMILARITY
+    target: Annotated[str, one_of(TARGETS)] = SIMILARITY
     output: str | None = None
     encoder: str | None = None
 
     def __post_init__(self) -> None:
-        """Check them.
-
-        Raises:
-            ValueError: The target is unknown, or what ships would be written with another target.
-        """
-        check_among(self, "target", TARGETS)
+        """Refuse another target for what ships."""
+        super().__post_init__()
         if self.output is None and self.target != SIMILARITY:
             raise ValueError(f"wanted --output with --target {self.target}, got none: name a file of its own")
 

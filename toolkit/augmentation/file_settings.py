@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.paraphraser.names import BEST
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_machine
+from toolkit.system.ranges import Machine, Range, Seed
+
+Spans = Annotated[
+    list[str],
+    Range(
+        "--{} once for each column of texts",
+        lambda pairs: len({pair.split("=")[0] for pair in pairs}) == len(pairs),
+        show=" ".join,
+    ),
+]
+Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == CROSS_VALIDATED)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentFile:
+class AugmentFile(Machine):
     """A data set, what new rows are made of, and where they go.
 
     Attributes:
@@ -46,8 +56,6 @@ class AugmentFile:
         provenance: Add columns: the row that a new row is made of, the paraphraser, and the cosine.
         preview: A page of HTML that shows new rows beside their sources.
         seed: Of all that is random.
-        threads: Threads of each process on a CPU.
-        processes: Processes to start on this machine, which share the work.
     """
 
     data: str
@@ -60,14 +68,14 @@ class AugmentFile:
     keep: str | None = None
     keep_phrases: list[str] = field(default_factory=list)
     keep_by: str = "select"
-    spans: list[str] = field(default_factory=list)
+    spans: Spans = field(default_factory=list)
     paraphraser: str = BEST
     pivot: list[str] = field(default_factory=list)
     pairs: str | None = None
     label: str | None = None
     balance: bool = False
     stratify: bool = False
-    check: str | None = None
+    check: Check | None = None
     max_new_rows: int | None = None
     minutes: float | None = None
     min_semantic: float | None = None
@@ -76,31 +84,20 @@ class AugmentFile:
     allow_trivial: bool = False
     provenance: bool = True
     preview: str | None = None
-    seed: int = 0
-    threads: int = 2
-    processes: int = 1
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
+        """Refuse spans of another form, and settings that do not go together or that `Augmentation` refuses."""
+        super().__post_init__()
         if self.keep is not None and self.keep_phrases:
             raise ValueError("wanted either --keep or --keep_phrases, got both")
-        if self.check not in (None, CROSS_VALIDATED):
-            raise ValueError(f"wanted --check {CROSS_VALIDATED}, got {self.check!r}")
         if self.check is not None and self.label is None:
             raise ValueError("wanted --label, the column of the classes, for --check, got none")
         for pair in self.spans:
             if pair.count("=") != 1 or not all(pair.split("=")):
                 raise ValueError(f"wanted --spans as TEXT=SPANS, two columns, got {pair!r}")
-        if len({pair.split("=")[0] for pair in self.spans}) < len(self.spans):
-            raise ValueError(f"wanted --spans once for each column of texts, got {' '.join(self.spans)}")
         if self.preview is not None and not self.provenance:
             raise ValueError("wanted provenance for --preview, which shows of what a row is made, got --no-provenance")
-        check_machine(self)
         _ = self.augmentation
 
     @property

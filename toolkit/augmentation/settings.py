@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import SEEDS, check_among, check_at_least_one
+from toolkit.system.ranges import SEEDS, Count, Range, Settings, Share, between, one_of
 
 VARY = ("separately", "together")
 KEEP_BY = ("select", "constrain")
@@ -33,8 +33,30 @@ def _column_names(columns: object) -> tuple[str, ...]:
     return names
 
 
+Columns = Annotated[
+    tuple[str, ...],
+    Range(
+        "the names of different columns",
+        lambda names: names and len(set(names)) == len(names),
+        show=list,
+    ),
+]
+Provenance = Annotated[
+    tuple[str, ...],
+    Range(
+        "three different names as {}, or none",
+        lambda names: len(names) in (0, len(PROVENANCE)) and len(set(names)) == len(names),
+        show=list,
+    ),
+]
+AnySeed = Annotated[int, Range(f"{{}} in [0, {SEEDS})", lambda seed: 0 <= seed < SEEDS)]
+Minutes = Annotated[float, Range("{} above 0", lambda minutes: minutes > 0)]
+Semantic = Annotated[float, between(-1, 1)]
+Forward = Annotated[float, Range("{} of at most 0", lambda nats: nats <= 0)]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Augmentation:
+class Augmentation(Settings):
     """What new rows are made of, and how many.
 
     Attributes:
@@ -59,58 +81,35 @@ class Augmentation:
         seed: Of all that is random.
     """
 
-    columns: tuple[str, ...]
-    copies: int = 1
-    vary: str = "separately"
+    columns: Columns
+    copies: Count = 1
+    vary: Annotated[str, one_of(VARY)] = "separately"
     keep: str | tuple[str, ...] | None = None
-    keep_by: str = "select"
+    keep_by: Annotated[str, one_of(KEEP_BY)] = "select"
     spans: Mapping[str, str] = field(default_factory=dict)
     label: str | None = None
     balance: bool = False
     stratify: bool = False
-    max_new_rows: int | None = None
-    minutes: float | None = None
-    min_semantic: float | None = None
-    min_forward: float | None = None
-    min_usable: float | None = None
+    max_new_rows: Count | None = None
+    minutes: Minutes | None = None
+    min_semantic: Semantic | None = None
+    min_forward: Forward | None = None
+    min_usable: Share | None = None
     allow_trivial: bool = False
-    provenance: tuple[str, ...] = PROVENANCE
-    seed: int = 0
+    provenance: Provenance = PROVENANCE
+    seed: AnySeed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
+        """Refuse columns that are none, and settings that do not go together."""
         _column_names((*self.columns, *self.spans, *self.spans.values(), *([] if self.label is None else [self.label])))
-        if not self.columns or len(set(self.columns)) != len(self.columns):
-            raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
         if not isinstance(self.copies, int) or not isinstance(self.max_new_rows, int | None):
             raise ValueError(f"wanted whole numbers of rows, got {self.copies!r} and {self.max_new_rows!r}")
-        check_at_least_one(self, "copies")
-        check_among(self, "vary", VARY)
-        check_among(self, "keep_by", KEEP_BY)
+        super().__post_init__()
         if self.balance and self.stratify:
             raise ValueError("wanted either balance or stratify, got both")
         if (self.balance or self.stratify) and self.label is None:
             setting = "balance" if self.balance else "stratify"
             raise ValueError(f"wanted label, the column of the classes, for {setting}, got None")
-        if self.max_new_rows is not None and self.max_new_rows < 1:
-            raise ValueError(f"wanted max_new_rows of at least 1, got {self.max_new_rows}")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ValueError(f"wanted minutes above 0, got {self.minutes}")
-        if self.min_semantic is not None and not -1 <= self.min_semantic <= 1:
-            raise ValueError(f"wanted min_semantic in [-1, 1], got {self.min_semantic}")
-        if self.min_forward is not None and not self.min_forward <= 0:
-            raise ValueError(f"wanted min_forward of at most 0, got {self.min_forward}")
-        if self.min_usable is not None and not 0 <= self.min_usable <= 1:
-            raise ValueError(f"wanted min_usable in [0, 1], got {self.min_usable}")
-        if len(self.provenance) not in (0, len(PROVENANCE)) or len(set(self.provenance)) != len(self.provenance):
-            raise ValueError(f"wanted three different names as provenance, or none, got {list(self.provenance)}")
-        if not 0 <= self.seed < SEEDS:
-            raise ValueError(f"wanted seed in [0, {SEEDS}), got {self.seed}")
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:

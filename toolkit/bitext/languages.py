@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Annotated
 
 from toolkit.bitext.read import Pair
 
@@ -79,14 +80,16 @@ def _two_letters(code: str) -> str | None:
     return next((short for short in sorted(CODES) if language == short or language in LABELS.get(short, ())), None)
 
 
-def check_codes(settings: object) -> None:
-    """Refuse settings whose `source_lang` or `lang` is no code of ISO 639-1.
+def _coded(name: str, lang: str, settings: object) -> None:
+    """Refuse a setting that is no code of ISO 639-1.
 
     Raises:
-        ValueError: One of them is not.
+        ValueError: It is not.
     """
-    for name in ("source_lang", "lang"):
-        check_code(getattr(settings, name), f"--{name}")
+    check_code(lang, f"--{name}")
+
+
+Language = Annotated[str, _coded]
 
 
 def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:

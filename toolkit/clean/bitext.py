@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from toolkit.bitext.languages import SAMPLE, check_codes, check_languages
+from toolkit.bitext.languages import SAMPLE, Language, check_languages
 from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.corpus import clean_corpus
-from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, none_usable
-from toolkit.system.errors import check_lists
+from toolkit.system.ranges import Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,28 +33,16 @@ class BitextSettings(CleanSettings):
         check_language: Refuse a bitext if one side is not in the language that the settings name.
     """
 
+    GROUP = "input"
+
     bitext: list[str]
-    source_lang: str
-    lang: str
+    source_lang: Language
+    lang: Language
     source_column: str | None = None
     reference_column: str | None = None
     data_split: str = "train"
-    limit: int | None = None
+    limit: Count | None = None
     check_language: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
-        super().__post_init__()
-        check_codes(self)
-        if self.identify_from is not None:
-            check_identifier(self.source_lang, self.lang)
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"wanted limit of at least 1, got {self.limit}")
 
     def read(self) -> Iterator[Block]:
         """The lines of the bitext, at most `limit`."""

@@ -18,7 +18,7 @@ from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.rules import none_usable
 from toolkit.system.outputs import check_output_file
-from toolkit.system.settings import MAX_THREADS
+from toolkit.system.ranges import Threads
 from toolkit.system.whole_files import whole_file
 
 CODECS = {".gz": "gzip", ".zst": "zstd"}  # of an output, as Arrow names them
@@ -38,17 +38,11 @@ class CleanFile(BitextSettings):
 
     output: str
     refused: str | None = None
-    workers: int | None = None
+    workers: Threads | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or an output has an unknown suffix.
-        """
+        """Refuse outputs with an unknown suffix, and two that are one file."""
         super().__post_init__()
-        if self.workers is not None and not 1 <= self.workers <= MAX_THREADS:
-            raise ValueError(f"wanted workers from 1 to {MAX_THREADS}, got {self.workers}")
         check_names(self.output, self.refused)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,18 +21,31 @@ from toolkit.clean import _measures as measures
 from toolkit.clean._batch import Batch, Side, normal_side
 from toolkit.clean._duplicates import seen_before
 from toolkit.clean._scripts import SCRIPTS, in_latin_script
-from toolkit.clean.language import _in_other_language
+from toolkit.clean.language import _in_other_language, check_identifier
 from toolkit.clean.normal_form import form_of
 from toolkit.clean.texts import Texts
-from toolkit.system.settings import check_at_least_one, check_between
+from toolkit.system.ranges import Count, Range, Settings, Share, between
 
 BATCH = 1000  # ours: pairs that are measured at a time, where they come one by one
 MOST_CHARS = LONGEST_FIELD // 4  # a character has at most four bytes; of a longer text only the beginning is read
 MUCH_TOO_LONG = 10  # ours: a text of so many times `max_chars` is refused without being normalised
+LIMITS = ("max_words", "max_length_ratio")
+TextLength = Annotated[int, between(1, MOST_CHARS)]
+Limit = Range("max_words and max_length_ratio of at least 1", lambda most: most >= 1, ": raise them", LIMITS)
+
+
+def _identified(name: str, letters: int, settings: Any) -> None:
+    """Refuse to identify languages that the identifier does not know, if the settings name languages.
+
+    Raises:
+        ValueError: It does not know one.
+    """
+    if hasattr(settings, "lang"):
+        check_identifier(settings.source_lang, settings.lang)
 
 
 @dataclass(frozen=True)
-class CleanSettings:
+class CleanSettings(Settings):
     """How pairs are normalised and which are refused. Lengths are those of the normalised text, for each side.
 
     Attributes:
@@ -59,6 +73,8 @@ class CleanSettings:
         rare_below: A token is rare if the corpus has it less often than this on its side.
     """
 
+    GROUP = "cleaning"
+
     normalize_punctuation: bool = True  # ParaBank 2, section 3.1
     entities: bool = True  # ParaZh, section 2.2
     half_width: bool = False  # ours: ParaZh has it; it changes the marks of Japanese and Chinese
@@ -66,40 +82,28 @@ class CleanSettings:
     refuse_misread: bool = True  # ParaZh, section 2.2
     latin: bool = False  # ours: the paper has it for English and Czech; many scripts have no 8-bit alphabet
     min_chars: int = 1
-    max_chars: int = 1000  # ours: beyond it a "sentence" is a paragraph that the models truncate
-    max_words: int = 200  # ours: the same
-    max_length_ratio: float = 3.0  # ours: misaligned beyond doubt; real translations stay below 2
+    max_chars: TextLength = 1000  # ours: beyond it a "sentence" is a paragraph that the models truncate
+    max_words: Annotated[int, Limit] = 200  # ours: the same
+    max_length_ratio: Annotated[float, Limit] = 3.0  # ours: misaligned beyond doubt; real translations stay below 2
     length_grace: int = 10  # ours: "Ja." and "Yes, I do." may be a pair
     wide_letter: float = 3.0  # ours: a Chinese character is about three Latin letters of the translation
     deduplicate: bool = True  # ParaBank 2, section 3.1
     most_frequent: bool = False  # ours: ParaZh, section 2.2, has it
     drop_same_text: bool = True
-    max_english: float = 1.0  # ours: off; ParaZh refuses more than 0.6
-    min_script_share: float = 0.5  # ours: a line with a name in another script passes, a line in another language not
-    identify_from: int | None = None  # ours: not in the papers
-    max_rare_share: float = 1.0  # ours: off; ParaZh, section 2.2, has it and prints no number
-    rare_below: int = 5  # ours
+    max_english: Share = 1.0  # ours: off; ParaZh refuses more than 0.6
+    min_script_share: Share = 0.5  # ours: a line with a name in another script passes, a line in another language not
+    identify_from: Annotated[Count, _identified] | None = None  # ours: not in the papers
+    max_rare_share: Share = 1.0  # ours: off; ParaZh, section 2.2, has it and prints no number
+    rare_below: Count = 5  # ours
 
     def __post_init__(self) -> None:
-        """Check the limits against each other.
-
-        Raises:
-            ValueError: No text, or hardly any, could pass.
-        """
+        """Refuse limits that no text, or hardly any, could pass."""
         if not 1 <= self.min_chars <= self.max_chars:
-            raise ValueError(
-                f"wanted 1 <= min_chars <= max_chars, got {self.min_chars} and {self.max_chars}: raise max_chars"
-            )
-        check_between(self, 1, MOST_CHARS, "max_chars")
-        if self.max_words < 1 or self.max_length_ratio < 1:
-            raise ValueError(
-                f"wanted max_words and max_length_ratio of at least 1, got {self.max_words} and "
-                f"{self.max_length_ratio}: raise them"
-            )
-        check_between(self, 0, self.max_chars, "length_grace")
-        check_between(self, 1, self.max_chars, "wide_letter")
-        check_between(self, 0, 1, "max_english", "min_script_share", "max_rare_share")
-        check_at_least_one(self, "rare_below", *(["identify_from"] if self.identify_from is not None else []))
+            limits = f"{self.min_chars} and {self.max_chars}"
+            raise ValueError(f"wanted 1 <= min_chars <= max_chars, got {limits}: raise max_chars")
+        super().__post_init__()
+        between(0, self.max_chars)("length_grace", self.length_grace, self)
+        between(1, self.max_chars)("wide_letter", self.wide_letter, self)
 
 
 def _judged(

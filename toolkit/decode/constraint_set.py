@@ -29,11 +29,7 @@ class ConstraintSet:
     not_first: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse constraints that no text can meet.
-
-        Raises:
-            ValueError: A phrase has no word, is required and forbidden, or stands where a tuple of phrases is wanted.
-        """
+        """Refuse a text for a tuple of phrases, and constraints that no text can meet."""
         check_lists(self)
         for field in fields(self):
             for phrase in getattr(self, field.name):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.ranges import Count, PairTraining, Positive, Range, Settings, Share, between, one_of
 
 PARTS = ("word", "trigram", "lstm")
 COMBINE = ("addition", "concatenation")  # table 8
@@ -18,10 +18,27 @@ MARGIN = 0.4  # ParaNMT-50M, section 5.2
 LOSSES = ("margin", "ranking")
 TRANSFORMER_LOSSES = ("cached-ranking", "ranking", "margin")
 DTYPES = ("auto", "float32", "bfloat16")
+Parts = Annotated[
+    tuple[str, ...],
+    Range(
+        f"distinct parts of {', '.join(PARTS)}",
+        lambda parts: parts and len(set(parts)) == len(parts) and set(parts) <= set(PARTS),
+        show=lambda parts: ", ".join(parts) or "none",
+    ),
+]
+Combine = Annotated[str, one_of(COMBINE, separator=" or ")]
+Direction = Annotated[str, one_of(DIRECTIONS, separator=" or ")]
+Pooling = Annotated[str, one_of(POOLING, separator=" or ")]
+Chinese = Annotated[str, one_of(CHINESE, separator=" or ")]
+Size = Annotated[
+    int, Range("dimensions and hidden of at least 1", lambda size: size >= 1, shown=("dimensions", "hidden"))
+]
+Batch = Annotated[int, Range("a batch of at least 2 pairs, each other's negatives", lambda pairs: pairs >= 2)]
+Margin = Annotated[float, between(0, 2)]
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(Settings):
     """What an encoder is made of.
 
     Attributes:
@@ -34,29 +51,17 @@ class Architecture:
         chinese: What a word of Chinese is: each of its "characters", or the "words" that jieba cuts.
     """
 
-    parts: tuple[str, ...] = ("word", "trigram")
-    combine: str = "addition"  # ours: of table 8's two
-    dimensions: int = 300  # table 8
-    hidden: int | None = None
-    direction: str = "forward"  # section 4: LSTM
-    pooling: str = "average"  # section 4
-    chinese: str = CHARACTERS
+    parts: Parts = ("word", "trigram")
+    combine: Combine = "addition"  # ours: of table 8's two
+    dimensions: Size = 300  # table 8
+    hidden: Size | None = None
+    direction: Direction = "forward"  # section 4: LSTM
+    pooling: Pooling = "average"  # section 4
+    chinese: Chinese = CHARACTERS
 
     def __post_init__(self) -> None:
-        """Check that such an encoder can be built.
-
-        Raises:
-            ValueError: A value is not among those allowed, or the parts' vectors cannot be added.
-        """
-        check_lists(self)
-        if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
-            raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
-        choices = (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING), ("chinese", CHINESE))
-        for name, possible in choices:
-            if getattr(self, name) not in possible:
-                raise ValueError(f"wanted {name} of {' or '.join(possible)}, got {getattr(self, name)!r}")
-        if self.dimensions < 1 or (self.hidden is not None and self.hidden < 1):
-            raise ValueError(f"wanted dimensions and hidden of at least 1, got {self.dimensions} and {self.hidden}")
+        """Refuse parts whose vectors cannot be added."""
+        super().__post_init__()
         if self.combine == "addition" and len({self.size_of(part) for part in self.parts}) > 1:
             sizes = ", ".join(f"{part} {self.size_of(part)}" for part in self.parts)
             raise ValueError(f"wanted parts of one size to add, got {sizes}; change hidden, or concatenate them")
@@ -75,12 +80,10 @@ class Architecture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderTraining:
+class EncoderTraining(PairTraining):
     """The settings of a training of our own encoders; the defaults are those of ParaNMT-50M where it gives them.
 
     Attributes:
-        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
-        output_dir: Where the model goes.
         parts: Of "word", "trigram" and "lstm".
         combine: "addition" or "concatenation" of the parts' vectors.
         dimensions: Size of the tables' rows.
@@ -93,8 +96,6 @@ class EncoderTraining:
         max_words: The largest table of words.
         max_trigrams: The largest table of trigrams.
         max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are left out.
-        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
-            sentence that equals such a text, or contains nearly all of it, is left out.
         loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
         margin: How much nearer than its negative a paraphrase should be.
         batch: Pairs of a mini-batch.
@@ -106,54 +107,34 @@ class EncoderTraining:
             where the processor has it.
         seed: Of the first weights, the order of the pairs and the shuffling.
         save_every: Mega-batches between two checkpoints.
-        threads: Threads of one process on a CPU.
-        processes: Processes to start on this machine, which share the work.
     """
 
-    pairs: list[str]
-    output_dir: str
     parts: list[str] = field(default_factory=lambda: ["word", "trigram"])
-    combine: str = "addition"  # ours: of table 8's two; concatenation is a little better there and twice as wide
-    dimensions: int = 300  # table 8
-    hidden: int | None = None
-    direction: str = "forward"  # section 4: LSTM
-    pooling: str = "average"  # section 4
-    chinese: str = CHARACTERS
+    combine: Combine = "addition"  # ours: of table 8's two; concatenation is a little better there and twice as wide
+    dimensions: Size = 300  # table 8
+    hidden: Size | None = None
+    direction: Direction = "forward"  # section 4: LSTM
+    pooling: Pooling = "average"  # section 4
+    chinese: Chinese = CHARACTERS
     word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
-    min_count: int = 2  # ours
-    max_words: int = 100_000  # ours
-    max_trigrams: int = 100_000  # ours
-    max_tokens: int = PARANMT_TOKENS  # section 5.4
-    decontaminate: list[str] = field(default_factory=list)
-    loss: str = "margin"  # section 4
-    margin: float = MARGIN
-    batch: int = 100  # section 5.2
-    mega_batch: int = 40  # section 5.5
-    epochs: int = 5  # section 5.2
-    learning_rate: float = 0.001  # section 5.2
-    scramble: float = 0.3  # section 5.2
-    negatives_dtype: str = "auto"
-    seed: int = 0
-    save_every: int = 50  # ours
-    threads: int = 2
-    processes: int = 1
+    min_count: Count = 2  # ours
+    max_words: Count = 100_000  # ours
+    max_trigrams: Count = 100_000  # ours
+    max_tokens: Count = PARANMT_TOKENS  # section 5.4
+    loss: Annotated[str, one_of(LOSSES)] = "margin"  # section 4
+    margin: Margin = MARGIN
+    batch: Count = 100  # section 5.2
+    mega_batch: Count = 40  # section 5.5
+    epochs: Count = 5  # section 5.2
+    learning_rate: Positive = 0.001  # section 5.2
+    scramble: Share = 0.3  # section 5.2
+    negatives_dtype: Annotated[str, one_of(DTYPES)] = "auto"
+    save_every: Count = 50  # ours
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: A number is out of its range, or a value is not among those allowed.
-        """
-        check_lists(self)
+        """Refuse an encoder that cannot be built."""
+        super().__post_init__()
         _ = self.architecture
-        whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
-        check_at_least_one(self, *whole)
-        check_between(self, 0, 2, "margin")
-        check_between(self, 0, 1, "scramble")
-        check_above_zero(self, "learning_rate")
-        check_machine(self)
-        check_among(self, "loss", LOSSES)
-        check_among(self, "negatives_dtype", DTYPES)
 
     @property
     def architecture(self) -> Architecture:
@@ -163,12 +144,10 @@ class EncoderTraining:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerTraining:
+class TransformerTraining(PairTraining):
     """The settings of a fine-tuning of a transformer.
 
     Attributes:
-        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
-        output_dir: Where the model goes.
         base_model: A transformer or a sentence encoder made of one (folder or Hub id); without pooling, the mean is.
         loss: "cached-ranking" or "ranking" takes all others of a batch as negatives, the second with all activations in
             memory; "margin" is ParaBank 2's, against the nearest of the batch on both sides.
@@ -178,45 +157,19 @@ class TransformerTraining:
         epochs: Times that every pair is read.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
         max_tokens: A pair with more tokens in one sentence is left out; of the rest so many pieces are read.
-        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
-            sentence that equals such a text, or contains nearly all of it, is left out.
         dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
             its weights are float32.
         seed: Of the order of the pairs and dropout.
         save_every: Steps between two checkpoints.
-        threads: Threads of one process on a CPU.
-        processes: Processes to start on this machine, which share the work.
     """
 
-    pairs: list[str]
-    output_dir: str
     base_model: str
-    loss: str = "cached-ranking"
-    margin: float = MARGIN
-    batch: int = 512  # ours: more negatives than a GPU would hold of activations
-    mini_batch: int = 32  # ours: sentence-transformers'
-    epochs: int = 1  # Sentence-BERT, section 3.1
-    learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
-    max_tokens: int = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
-    decontaminate: list[str] = field(default_factory=list)
-    dtype: str = "auto"
-    seed: int = 0
-    save_every: int = 500  # ours
-    threads: int = 2
-    processes: int = 1
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: A number is out of its range, or the loss or the dtype is unknown.
-        """
-        check_lists(self)
-        check_at_least_one(self, "mini_batch", "epochs", "max_tokens", "save_every")
-        if self.batch < 2:
-            raise ValueError(f"wanted a batch of at least 2 pairs, each other's negatives, got {self.batch}")
-        check_between(self, 0, 2, "margin")
-        check_above_zero(self, "learning_rate")
-        check_machine(self)
-        check_among(self, "loss", TRANSFORMER_LOSSES)
-        check_among(self, "dtype", DTYPES)
+    loss: Annotated[str, one_of(TRANSFORMER_LOSSES)] = "cached-ranking"
+    margin: Margin = MARGIN
+    batch: Batch = 512  # ours: more negatives than a GPU would hold of activations
+    mini_batch: Count = 32  # ours: sentence-transformers'
+    epochs: Count = 1  # Sentence-BERT, section 3.1
+    learning_rate: Positive = 2e-5  # Sentence-BERT, section 3.1
+    max_tokens: Count = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
+    dtype: Annotated[str, one_of(DTYPES)] = "auto"
+    save_every: Count = 500  # ours

@@ -7,23 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
-from toolkit.bitext.languages import SAMPLE, check_codes, check_language
+from toolkit.bitext.languages import SAMPLE, Language, check_language
 from toolkit.bitext.read import Block, first_lines, pairs_of, read_sentences
 from toolkit.clean.clean_file import check_suffix
 from toolkit.clean.corpus import clean_corpus, cleaning_folder
-from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, refusals
 from toolkit.data.rows import Row
 from toolkit.run.bitext_run import CLEANING
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
+from toolkit.system.ranges import Count, Dtype, Machine, at_least, at_most, checked_by
 
 MAX_ROWS = 100_000  # ours: sentences in a batch; even with the smallest model their caches fill a large machine
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackTranslation(CleanSettings):
+class BackTranslation(CleanSettings, Machine):
     """The settings of a back-translation. Languages are named as for the training that reads its pairs.
 
     Attributes:
@@ -39,42 +38,21 @@ class BackTranslation(CleanSettings):
         check_language: Refuse a text that is not in the language that the settings name.
         batch_rows: Sentences in a decoding batch; of long ones there are fewer.
         shard_rows: Sentences of a shard; a killed process loses at most the work on one shard.
-        processes: Processes to start on this machine, which share the work.
-        threads: Threads of each process on a CPU.
         dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
     """
 
     model: str
     text: list[str]
-    output: str
-    source_lang: str
-    lang: str
+    output: Annotated[str, checked_by(check_suffix)]
+    source_lang: Language
+    lang: Language
     text_column: str | None = None
     data_split: str = "train"
-    limit: int | None = None
+    limit: Count | None = None
     check_language: bool = True
-    batch_rows: int = 512
-    shard_rows: int = 10_000
-    processes: int = 1
-    threads: int = 2
-    dtype: str = "auto"
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or the output has an unknown suffix.
-        """
-        check_lists(self)
-        super().__post_init__()
-        check_codes(self)
-        check_at_least_one(self, "batch_rows", "shard_rows", *(["limit"] if self.limit is not None else []))
-        check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
-        check_among(self, "dtype", DTYPES)
-        check_machine(self)
-        check_suffix(self.output)
-        if self.identify_from is not None:
-            check_identifier(self.source_lang, self.lang)
+    batch_rows: Annotated[int, at_least(1), at_most(MAX_ROWS)] = 512
+    shard_rows: Count = 10_000
+    dtype: Dtype = "auto"
 
     @property
     def shards_dir(self) -> Path:

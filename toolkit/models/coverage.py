@@ -10,6 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from toolkit.bitext.languages import CODES, near
 from toolkit.starters import STARTERS, resolve
@@ -71,6 +72,25 @@ def check_language_of(part: str | os.PathLike[str], lang: str, flag: str = "") -
             f"wanted {flag or 'a builder'} for texts in {lang}, got {os.fspath(part)}, which knows {', '.join(known)} "
             f"only: give {f'{flag} ' if flag else ''}{instead}"
         )
+
+
+def of_language(name: str, part: str, settings: Any) -> None:
+    """Refuse a setting that names a part or a model for another language than that of the texts, `settings.lang`.
+
+    Raises:
+        ValueError: As `check_language_of`.
+    """
+    check_language_of(part, settings.lang, f"--{name}")
+
+
+def starter_of_language(name: str, model: str, settings: Any) -> None:
+    """Refuse a model that ships, as `of_language`; of another model the language is not asked.
+
+    Raises:
+        ValueError: As `check_language_of`.
+    """
+    if model.startswith("starter/"):
+        of_language(name, model, settings)
 
 
 def covers(part: str, lang: str) -> bool:

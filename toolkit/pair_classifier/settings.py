@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_above_zero, check_at_least_one, check_between, check_machine
+from toolkit.system.ranges import Count, Positive, Range, Seed, Settings, Training, between
 
 NAMED = ["sentence1", "sentence2", "label"]
+Columns = Annotated[
+    list[str],
+    Range(
+        "the columns of two sentences and a label",
+        lambda columns: len(columns) == len(NAMED),
+        remedy=": name three",
+        show=", ".join,
+    ),
+]
+PairCount = Annotated[int, Range("{} of at least 2, half of them paraphrases", lambda pairs: pairs >= 2)]
 
 
 @dataclass(frozen=True)
-class _FitSettings:
+class _FitSettings(Settings):
     """Settings of the training itself.
 
     Attributes:
@@ -23,27 +33,16 @@ class _FitSettings:
         save_every: Steps from checkpoint to checkpoint.
     """
 
-    epochs: float = 3.0  # Devlin et al. (2018), section 4.1
-    batch: int = 32  # Devlin et al. (2018), section 4.1
-    learning_rate: float = 5e-5  # Devlin et al. (2018), section 4.1, the best of 5e-5, 4e-5, 3e-5, 2e-5 on dev
-    max_length: int = 128  # ours: two sentences of 50 words
-    seed: int = 0
-    save_every: int = 500
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is out of its range.
-        """
-        check_lists(self)
-        check_above_zero(self, "epochs", "learning_rate")
-        check_at_least_one(self, "batch", "max_length", "save_every")
-        check_machine(self)
+    epochs: Positive = 3.0  # Devlin et al. (2018), section 4.1
+    batch: Count = 32  # Devlin et al. (2018), section 4.1
+    learning_rate: Positive = 5e-5  # Devlin et al. (2018), section 4.1, the best of 5e-5, 4e-5, 3e-5, 2e-5 on dev
+    max_length: Count = 128  # ours: two sentences of 50 words
+    seed: Seed = 0
+    save_every: Count = 500
 
 
 @dataclass(frozen=True)
-class PairClassifierSettings(_FitSettings):
+class PairClassifierSettings(_FitSettings, Training):
     """Settings of the command: base model, training data, output folder.
 
     Attributes:
@@ -57,28 +56,20 @@ class PairClassifierSettings(_FitSettings):
         columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
         scored: The task's label is a score from 0 to 5 (STS-B), learnt by one output with the squared error.
         test: Labelled files with the same columns to measure the finished classifier on.
-        processes: Processes to start on this machine, which share the work.
     """
 
     base_model: str = field(kw_only=True)
-    output_dir: str = field(kw_only=True)
     parabank: str | None = None
     encoder: str | None = None
-    max_pairs: int | None = None
-    max_cosine: float = 1.0
+    max_pairs: PairCount | None = None
+    max_cosine: Annotated[float, between(-1, 1)] = 1.0
     task: str | None = None
-    columns: list[str] = field(default_factory=lambda: list(NAMED))
+    columns: Columns = field(default_factory=lambda: list(NAMED))
     scored: bool = False
     test: list[str] = field(default_factory=list)
-    processes: int = 1
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that there is one source of pairs.
-
-        Raises:
-            ValueError: A number is out of its range; there is no source of pairs, or there are two.
-        """
-        check_lists(self)
+        """Refuse what does not say from where the pairs come: there is one source."""
         super().__post_init__()
         if (self.parabank is None) == (self.task is None):
             raise ValueError("wanted either --parabank or --task, got both or neither: give one to learn from")
@@ -86,10 +77,3 @@ class PairClassifierSettings(_FitSettings):
             raise ValueError("wanted --encoder with --parabank, got none: name the encoder that finds near sentences")
         if self.scored and self.task is None:
             raise ValueError("wanted --task with --scored, got --parabank: a parabank's pairs have labels")
-        if self.max_pairs is not None and self.max_pairs < 2:
-            raise ValueError(f"wanted max_pairs of at least 2, half of them paraphrases, got {self.max_pairs}")
-        check_between(self, -1, 1, "max_cosine")
-        if len(self.columns) != len(NAMED):
-            raise ValueError(
-                f"wanted the columns of two sentences and a label, got {', '.join(self.columns)}: name three"
-            )

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import Language
 from toolkit.evaluate.ibleu import ALPHA
-from toolkit.models.coverage import check_language_of, covers
+from toolkit.models.coverage import check_language_of, covers, starter_of_language
 from toolkit.paraphraser.names import STARTER
 from toolkit.score.guards import GUARDS
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.ranges import (
+    Count,
+    CountOrZero,
+    PairTraining,
+    Positive,
+    Range,
+    Seed,
+    Settings,
+    Share,
+    at_least,
+    between,
+    one_of,
+)
 from toolkit.translator.settings import SIZES
 
 PRESETS = Path(__file__).with_name("presets")  # the papers' settings, for `--preset`
@@ -21,10 +33,21 @@ RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
+Smoothing = Annotated[float, Range("{} in [0, 1)", lambda rate: 0 <= rate < 1)]
+
+
+def _parser_of_language(name: str, parser: str, settings: Any) -> None:
+    """Refuse Link Grammar for another language than it parses.
+
+    Raises:
+        ValueError: The pairs are in another language.
+    """
+    if parser == "link-grammar":
+        check_language_of(parser, settings.lang, f"--{name}")
 
 
 @dataclass(frozen=True)
-class Paraphrasing:
+class Paraphrasing(Settings):
     """How texts are paraphrased.
 
     The numbers are ours, chosen on validation data (docs/results/paraphraser-defaults.md).
@@ -65,63 +88,38 @@ class Paraphrasing:
         seed: Of the forbidden words and the samples.
     """
 
-    n: int = 1
-    method: str = "auto"
-    rank_by: str = "forward"
+    n: Count = 1
+    method: Annotated[str, one_of(METHODS)] = "auto"
+    rank_by: Annotated[str, one_of(RANKINGS)] = "forward"
     guards: tuple[str, ...] = GUARDS
-    min_semantic: float | None = 0.5
-    min_forward: float | None = None
-    min_usable: float | None = None
-    max_iou: float | None = None
-    max_dual_nll: float | None = None
+    min_semantic: Annotated[float, between(-1, 1)] | None = 0.5
+    min_forward: Annotated[float, between(-math.inf, 0)] | None = None
+    min_usable: Share | None = None
+    max_iou: Share | None = None
+    max_dual_nll: Annotated[float, between(0, math.inf)] | None = None
     allow_trivial: bool = False
-    pool: int = 2
-    constraint_sets: int = 4
-    samples_per_set: int = 5
-    constraint_rate: float = 0.15
-    top_k: int = 10
-    min_p: float = 0.1
-    top_p: float = 0.9
-    beam: int = 12
-    pivots: int = 3
-    pivot_beam: int = 6
-    greedy_pivots: int = 2
-    rewrites: int = 6
-    continuations: int = 16
-    batch_rows: int = 2400
-    batch_tokens: int = 8192
-    seed: int = 0
+    pool: CountOrZero = 2
+    constraint_sets: Count = 4
+    samples_per_set: Count = 5
+    constraint_rate: Share = 0.15
+    top_k: Count = 10
+    min_p: Share = 0.1
+    top_p: Share = 0.9
+    beam: Count = 12
+    pivots: Count = 3
+    pivot_beam: Count = 6
+    greedy_pivots: CountOrZero = 2
+    rewrites: CountOrZero = 6
+    continuations: CountOrZero = 16
+    batch_rows: Count = 2400
+    batch_tokens: Count = 8192
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
-        sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
-        check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
-        for name in ("greedy_pivots", "rewrites", "continuations"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
-        check_among(self, "method", METHODS)
-        check_among(self, "rank_by", RANKINGS)
-        check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
-        if self.pool < 0:
-            raise ValueError(f"wanted pool of at least 0, got {self.pool}")
+        """Refuse a search that follows fewer hypotheses than paraphrases are wanted."""
+        super().__post_init__()
         if self.searches and self.beam < self.n:
             raise ValueError(f"wanted a beam of at least n, got beam {self.beam} and n {self.n}")
-        ranges = (
-            ("min_semantic", -1, 1),
-            ("min_forward", -math.inf, 0),
-            ("min_usable", 0, 1),
-            ("max_iou", 0, 1),
-            ("max_dual_nll", 0, math.inf),
-        )
-        for name, minimum, maximum in ranges:
-            value = getattr(self, name)
-            if value is not None and not minimum <= value <= maximum:
-                raise ValueError(f"wanted {name} in [{minimum}, {maximum}], got {value}")
 
     @property
     def searches(self) -> bool:
@@ -140,12 +138,10 @@ class Paraphrasing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaphraserTraining:
+class ParaphraserTraining(PairTraining):
     """The settings of `toolkit.train.paraphraser.train`. The papers' are its presets.
 
     Attributes:
-        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
-        output_dir: Where the model goes.
         base_model: A seq2seq model to begin with: a Hub id, a folder or "starter/NAME". Unless given, and without
             --size, "starter/paraphraser", in English.
         size: Size of a new Marian model, a preset of the translators.
@@ -161,8 +157,6 @@ class ParaphraserTraining:
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
         known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
             small models, which invent words.
-        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
-            sentence that equals such a text, or contains nearly all of it, is left out.
         validation: Parabank or file of the held-out pairs; unless given, they are those of the parabanks' validation
             splits, and one reference in a hundred of a file. Where these are fewer than 50, a tenth of all references
             is held out, 50 at most.
@@ -187,57 +181,42 @@ class ParaphraserTraining:
         patience: The training ends when so many checkpoints in a row are no better; 0 never ends it so.
         alpha: Weight of the references in the held-out iBLEU.
         license: Licence of the model, for its card.
-        seed: Of everything random.
-        threads: Threads of each process on a CPU.
-        processes: Processes to start on this machine, which share the work.
     """
 
-    pairs: list[str]
-    output_dir: str
-    base_model: str | None = None
-    size: str | None = None
-    lang: str = "en"
-    direction: str = "from_reference"
+    base_model: Annotated[str, starter_of_language] | None = None
+    size: Annotated[str, one_of(SIZES)] | None = None
+    lang: Language = "en"
+    direction: Annotated[str, one_of(DIRECTIONS)] = "from_reference"
     prefix: str = ""
-    syntax: str | None = None
-    most_ranks: int = 0
-    max_dual_nll: float | None = None
-    weight: str = "equal"
+    syntax: Annotated[str, _parser_of_language] | None = None
+    most_ranks: CountOrZero = 0
+    max_dual_nll: Annotated[float, at_least(0)] | None = None
+    weight: Annotated[str, one_of(WEIGHTS)] = "equal"
     known_words: bool = False
-    decontaminate: list[str] = field(default_factory=list)
     validation: str | None = None
-    held_out: int = 500
+    held_out: CountOrZero = 500
     lora: bool = False
-    lora_rank: int = 16
-    lora_alpha: float = 32.0
-    epochs: int = 3
-    max_steps: int = 0
-    batch_tokens: int = 4096
-    batch_pairs: int = 1024
-    accumulate: int = 1
-    max_tokens: int = 128
-    learning_rate: float = 3e-4
-    warmup_steps: int = 200
-    weight_decay: float = 0.01
-    label_smoothing: float = 0.1
-    dtype: str = "auto"
-    save_every: int = 500
-    average: int = 1
-    patience: int = 0
-    alpha: float = ALPHA
+    lora_rank: Count = 16
+    lora_alpha: Positive = 32.0
+    epochs: Count = 3
+    max_steps: CountOrZero = 0
+    batch_tokens: Count = 4096
+    batch_pairs: Count = 1024
+    accumulate: Count = 1
+    max_tokens: Count = 128
+    learning_rate: Positive = 3e-4
+    warmup_steps: CountOrZero = 200
+    weight_decay: Share = 0.01
+    label_smoothing: Smoothing = 0.1
+    dtype: Annotated[str, one_of(DTYPES)] = "auto"
+    save_every: Count = 500
+    average: Count = 1
+    patience: CountOrZero = 0
+    alpha: Share = ALPHA
     license: str = "unknown"
-    seed: int = 0
-    threads: int = 2
-    processes: int = 1
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A number is out of its range, a value is not among those allowed, or there are a base model and
-                a size, or neither.
-        """
-        check_lists(self)
+        """Begin with the starter unless told otherwise, and refuse settings that do not go together."""
         if not self.base_model and not self.size and covers(STARTER, self.lang):
             object.__setattr__(self, "base_model", STARTER)
         if bool(self.base_model) == bool(self.size):
@@ -245,28 +224,10 @@ class ParaphraserTraining:
                 f"wanted either base_model or size, got {'both' if self.size else f'neither, and lang {self.lang!r}'}: "
                 f"--base_model MODEL goes on from a model, --size starter begins a new one; {STARTER} is for English"
             )
-        if self.size is not None:
-            check_among(self, "size", tuple(SIZES))
-        check_code(self.lang, "--lang")
-        if self.base_model and self.base_model.startswith("starter/"):
-            check_language_of(self.base_model, self.lang, "--base_model")
-        if self.syntax == "link-grammar":
-            check_language_of(self.syntax, self.lang, "--syntax")
-        for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
-            check_among(self, name, possible)
-        sizes = ("lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
-        check_at_least_one(self, *sizes, "save_every", "average")
+        super().__post_init__()
         if self.validation and not self.held_out:
             raise ValueError("wanted held_out of at least 1 with a validation, got 0")
         if self.patience and not self.held_out:
             raise ValueError(f"wanted references to be held out for patience {self.patience}, got held_out 0")
         if self.average > 1 and self.lora:
             raise ValueError(f"wanted average 1 with lora, because means of adapters are none, got {self.average}")
-        check_above_zero(self, "learning_rate", "lora_alpha")
-        check_between(self, 0, 1, "alpha", "weight_decay")
-        for name in ("most_ranks", "max_steps", "warmup_steps", "patience", "max_dual_nll", "held_out"):
-            if (getattr(self, name) or 0) < 0:
-                raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"wanted label_smoothing in [0, 1), got {self.label_smoothing}")
-        check_machine(self)

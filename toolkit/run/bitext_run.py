@@ -32,16 +32,9 @@ class BitextRun(BitextSettings, RunSettings):
         origin: Name of the corpus, the first part of every row's id; by default the file name of the bitext.
     """
 
+    GROUP = "input"
+
     origin: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        BitextSettings.__post_init__(self)
-        RunSettings.__post_init__(self)
 
     @property
     def inputs(self) -> list[str]:

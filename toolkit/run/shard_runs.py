@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import Language
 from toolkit.clean.rules import refusals
 from toolkit.data.progress import RowsFailed, rows_bar
 from toolkit.data.rows import Row
@@ -33,22 +33,25 @@ from toolkit.data.shards import (
 )
 from toolkit.run.mirror import _check_output_url, _run_folder
 from toolkit.system.contents import with_contents
-from toolkit.system.errors import check_lists, without_secrets
+from toolkit.system.errors import without_secrets
 from toolkit.system.lock import check_free, held
 from toolkit.system.memory import release_memory
 from toolkit.system.outputs import check_output_folder
 from toolkit.system.processes import begin_wait, mine, wait
-from toolkit.system.settings import (
-    DTYPES,
-    SETTINGS,
-    check_among,
-    check_at_least_one,
-    check_between,
-    check_machine,
-    check_record,
-    compare_code,
-    compare_record,
+from toolkit.system.ranges import (
+    Count,
+    Dtype,
+    Machine,
+    Range,
+    Settings,
+    Share,
+    at_least,
+    at_most,
+    between,
+    checked_by,
+    one_of,
 )
+from toolkit.system.settings import SETTINGS, check_record, compare_code, compare_record
 from toolkit.system.signals import Stopped, stoppable
 from toolkit.system.whole_files import remove_unfinished
 
@@ -69,8 +72,86 @@ MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
 
+Keep = Annotated[
+    str,
+    Range(
+        f"{{}} as {ALL}, {CHOSEN} or a number of at least 1",
+        lambda keep: keep in (ALL, CHOSEN) or (keep.isascii() and keep.isdigit() and int(keep)),
+    ),
+]
+Beam = Annotated[int, at_least(1), at_most(MAX_BEAM)]
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RaySettings(Machine):
+    """Who shares the shards.
+
+    Attributes:
+        engine: Who shares the shards among processes: "accelerate" (this command, its --processes, or a launcher), or
+            "ray", whose workers may be on many machines.
+        ray_address: Address of a running Ray cluster to which this machine belongs, HOST:PORT. None is that of the
+            variable RAY_ADDRESS, or else starts Ray on this machine alone.
+        ray_workers: Most workers of Ray at a time. Those that find no room wait until a machine joins.
+    """
+
+    GROUP = "Ray"
+
+    engine: Annotated[str, one_of((ACCELERATE, RAY))] = ACCELERATE
+    ray_address: str | None = None
+    ray_workers: Count = 64  # ours: eight machines with eight GPUs
+
+    def __post_init__(self) -> None:
+        """Refuse settings of Ray without it, and processes of this machine beside its workers."""
+        super().__post_init__()
+        if self.engine == RAY and self.processes > 1:
+            raise ValueError(f"wanted one of --processes with --engine ray, got {self.processes}: leave it out")
+        if self.ray_address is not None and self.engine != RAY:
+            raise ValueError(f"wanted --ray_address with --engine ray, got {self.engine}: leave --ray_address out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelSettings(Settings):
+    """The language model that writes candidates, if one does.
+
+    Attributes:
+        generator: Where candidates come from: "paper", or "lm", a language model that is asked for them.
+        model: Causal or chat language model of "lm": a Hub id or a local folder.
+        server: Address of a server that has the model, such as vLLM's, "http://localhost:8000/v1"; None loads it here.
+        prompt: What it is asked: "paraphrase", "context" (for running text) or "examples" (for models that do not
+            chat), or a file with {reference} in it.
+        samples: Replies to each prompt.
+        temperature: Of the draw of a reply; 0 is greedy, with one sample.
+        top_p: A reply is drawn from the most probable tokens with this probability together.
+        replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
+    """
+
+    GROUP = "language model"
+
+    generator: Annotated[str, one_of((PAPER, LM))] = PAPER
+    model: str | None = None
+    server: str | None = None
+    prompt: str = "paraphrase"
+    samples: Count = 8
+    temperature: Annotated[float, between(0, 10)] = 1.0
+    top_p: Share = 0.95
+    replies_at_once: Count = 64
+
+    def __post_init__(self) -> None:
+        """Refuse settings of a language model without one, and several replies that are equal."""
+        super().__post_init__()
+        if (self.generator == LM) != (self.model is not None):
+            combination = f"{self.generator} and {self.model or 'no model'}"
+            raise ValueError(f"wanted --generator lm and --model together, got {combination}")
+        if self.server is not None and self.generator != LM:
+            raise ValueError(f"wanted --server with --generator lm, got {self.generator}: leave --server out")
+        if self.temperature == 0 and self.samples > 1 and self.generator == LM:
+            raise ValueError(
+                f"wanted one of --samples with temperature 0, got {self.samples}: greedy replies are equal"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(LanguageModelSettings, RaySettings):
     """The settings that all builders share; `BitextRun` and `TextRun` add those of what is read.
 
     Attributes:
@@ -82,24 +163,9 @@ class RunSettings:
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         keep: Candidates that are kept in the shards, beside those that were chosen: "all", none ("chosen"), or a number
             for each reference, the best ones. The counts of the card are those of all candidates in any case.
-        engine: Who shares the shards among processes: "accelerate" (this command, its --processes, or a launcher), or
-            "ray", whose workers may be on many machines.
-        ray_address: Address of a running Ray cluster to which this machine belongs, HOST:PORT. None is that of the
-            variable RAY_ADDRESS, or else starts Ray on this machine alone.
-        ray_workers: Most workers of Ray at a time. Those that find no room wait until a machine joins.
-        processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
             products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.
-        generator: Where candidates come from: "paper", or "lm", a language model that is asked for them.
-        model: Causal or chat language model of "lm": a Hub id or a local folder.
-        server: Address of a server that has the model, such as vLLM's, "http://localhost:8000/v1"; None loads it here.
-        prompt: What it is asked: "paraphrase", "context" (for running text) or "examples" (for models that do not
-            chat), or a file with {reference} in it.
-        samples: Replies to each prompt.
-        temperature: Of the draw of a reply; 0 is greedy, with one sample.
-        top_p: A reply is drawn from the most probable tokens with this probability together.
-        replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
         decontaminate: Evaluation sets whose texts must not be in the parabank: files, globs, URLs or data sets. A line
             with a side that equals such a text, or contains nearly all of it, is refused.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
@@ -107,66 +173,25 @@ class RunSettings:
     """
 
     UNIT: ClassVar[str] = "lines"  # of the input, in messages
+    GROUP = "run"
 
-    lang: str
-    output_dir: str
+    lang: Language
+    output_dir: Annotated[str, checked_by(_check_output_url)]
     validation_share: float = 0.01
     test_share: float = 0.01
-    shard_rows: int = 1000
-    keep: str = ALL
-    engine: str = ACCELERATE
-    ray_address: str | None = None
-    ray_workers: int = 64  # ours: eight machines with eight GPUs
-    processes: int = 1
-    threads: int = 2
-    dtype: str = "auto"
-    generator: str = PAPER
-    model: str | None = None
-    server: str | None = None
-    prompt: str = "paraphrase"
-    samples: int = 8
-    temperature: float = 1.0
-    top_p: float = 0.95
-    replies_at_once: int = 64
+    shard_rows: Count = 1000
+    keep: Keep = ALL
+    dtype: Dtype = "auto"
     decontaminate: list[str] = field(default_factory=list)
     version: str = "1.0.0"
     license: str = "unknown"
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
-        _check_output_url(self.output_dir)
-        check_at_least_one(self, "shard_rows", "samples", "replies_at_once", "ray_workers")
-        check_among(self, "engine", (ACCELERATE, RAY))
-        if self.engine == RAY and self.processes > 1:
-            raise ValueError(f"wanted one of --processes with --engine ray, got {self.processes}: leave it out")
-        if self.ray_address is not None and self.engine != RAY:
-            raise ValueError(f"wanted --ray_address with --engine ray, got {self.engine}: leave --ray_address out")
-        check_among(self, "generator", (PAPER, LM))
-        check_between(self, 0, 10, "temperature")
-        check_between(self, 0, 1, "top_p")
-        if (self.generator == LM) != (self.model is not None):
-            combination = f"{self.generator} and {self.model or 'no model'}"
-            raise ValueError(f"wanted --generator lm and --model together, got {combination}")
-        if self.server is not None and self.generator != LM:
-            raise ValueError(f"wanted --server with --generator lm, got {self.generator}: leave --server out")
-        if self.temperature == 0 and self.samples > 1 and self.generator == LM:
-            raise ValueError(
-                f"wanted one of --samples with temperature 0, got {self.samples}: greedy replies are equal"
-            )
-        check_machine(self)
-        check_among(self, "dtype", DTYPES)
-        check_code(self.lang, "--lang")
-        if self.keep not in (ALL, CHOSEN) and not (self.keep.isascii() and self.keep.isdigit() and int(self.keep)):
-            raise ValueError(f"wanted keep as {ALL}, {CHOSEN} or a number of at least 1, got {self.keep!r}")
+        """Refuse shares of two splits that leave nothing for the third."""
+        super().__post_init__()
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
-            raise ValueError(
-                f"wanted validation_share + test_share in [0, 1), got {self.validation_share} + {self.test_share}"
-            )
+            shares = f"{self.validation_share} + {self.test_share}"
+            raise ValueError(f"wanted validation_share + test_share in [0, 1), got {shares}")
 
     @property
     def shards_dir(self) -> Path:

@@ -20,7 +20,7 @@ from toolkit.clean.evaluation_sets import read_sets
 from toolkit.data.rows import Row
 from toolkit.run.shard_runs import RunSettings
 from toolkit.system.outputs import CONTAMINATION
-from toolkit.system.settings import check_at_least_one
+from toolkit.system.ranges import Count, Seed
 from toolkit.system.whole_files import write_whole
 
 
@@ -43,33 +43,25 @@ class TextRun(RunSettings):
     """
 
     UNIT: ClassVar[str] = "sentences"
+    GROUP = "input"
 
     text: list[str]
     text_column: str = "text"
     data_split: str = "train"
-    references: int | None = None
-    min_chars: int = MIN_CHARS
+    references: Count | None = None
+    min_chars: Count = MIN_CHARS
     max_chars: int = MAX_CHARS
     context: int = CONTEXT
     normalize_punctuation: bool = True  # ours
     check_language: bool = True
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
+        """Refuse lengths that no sentence has."""
         super().__post_init__()
-        check_at_least_one(self, "min_chars")
         if self.max_chars < self.min_chars or self.context < 0:
-            raise ValueError(
-                f"wanted max_chars of at least min_chars and context of at least 0, got {self.max_chars}, "
-                f"{self.min_chars} and {self.context}"
-            )
-        if self.references is not None and self.references < 1:
-            raise ValueError(f"wanted references of at least 1, got {self.references}")
+            lengths = f"{self.max_chars}, {self.min_chars} and {self.context}"
+            raise ValueError(f"wanted max_chars of at least min_chars and context of at least 0, got {lengths}")
 
     @property
     def inputs(self) -> list[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +21,16 @@ import pyarrow.compute as pc
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.clean_file import check_names
 from toolkit.data.shards import candidates_of, read_tables
-from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.ranges import Count, Dtype, Machine, Range, Share
 
 # ParaBank 2, section 3.1, calls it a negative log-likelihood and does not say of what; that it is this one, is ours
 MAX_CROSS_ENTROPY = 3.5
 REASON = "cross_entropy"
+Nats = Annotated[float, Range("{} above 0", lambda nats: nats > 0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BitextFilter(BitextSettings):
+class BitextFilter(BitextSettings, Machine):
     """The settings of `toolkit.score.filter_bitext.filter_bitext`.
 
     Attributes:
@@ -43,8 +45,6 @@ class BitextFilter(BitextSettings):
             ones the first.
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
         shard_rows: Pairs of a shard; a killed process loses at most the work on one shard.
-        processes: Processes to start on this machine, which share the work.
-        threads: Threads of each process on a CPU.
         dtype: Arithmetic of the models: auto, bfloat16, float32 or int8.
     """
 
@@ -52,33 +52,19 @@ class BitextFilter(BitextSettings):
     backward: str
     output: str
     refused: str | None = None
-    max_cross_entropy: float | None = None
-    best_share: float | None = None
-    batch_tokens: int = 8192  # ours
-    shard_rows: int = 10_000  # ours
-    processes: int = 1
-    threads: int = 2
-    dtype: str = "auto"
+    max_cross_entropy: Nats | None = None
+    best_share: Share | None = None
+    batch_tokens: Count = 8192  # ours
+    shard_rows: Count = 10_000  # ours
+    dtype: Dtype = "auto"
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, there are a threshold and a share, or an output has an unknown
-                suffix.
-        """
+        """Refuse a threshold and a share, and outputs with an unknown suffix."""
         super().__post_init__()
-        check_at_least_one(self, "batch_tokens", "shard_rows")
-        check_among(self, "dtype", DTYPES)
-        check_machine(self)
         check_names(self.output, self.refused)
-        if self.best_share is not None:
-            check_between(self, 0, 1, "best_share")
-            if self.max_cross_entropy is not None or not self.best_share:
-                limits = f"best_share {self.best_share} and max_cross_entropy {self.max_cross_entropy}"
-                raise ValueError(f"wanted a share above 0 or a threshold, got {limits}: give one of them")
-        if not self.threshold > 0:
-            raise ValueError(f"wanted max_cross_entropy above 0, got {self.threshold}")
+        if self.best_share is not None and (self.max_cross_entropy is not None or not self.best_share):
+            limits = f"best_share {self.best_share} and max_cross_entropy {self.max_cross_entropy}"
+            raise ValueError(f"wanted a share above 0 or a threshold, got {limits}: give one of them")
 
     @property
     def shards_dir(self) -> Path:

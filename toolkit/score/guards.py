@@ -8,6 +8,7 @@ candidates: docs/results/judgments.md has how many, measured on human judgments.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.data.rows import Row
@@ -58,6 +59,19 @@ def check_guards(guards: Sequence[str], lang: str) -> None:
         raise ValueError(
             f"wanted no guards for language {lang!r}, got {', '.join(guards)}: they know {', '.join(LANGUAGES)}"
         )
+
+
+def _known_guards(name: str, guards: Sequence[str], settings: object) -> None:
+    """Refuse guards as `check_guards`, where the settings name the language of the texts.
+
+    Raises:
+        ValueError: As `check_guards`.
+    """
+    if (lang := getattr(settings, "lang", None)) is not None:
+        check_guards(guards, lang)
+
+
+Guards = Annotated[list[str], _known_guards]
 
 
 def guard_rows(rows: Iterable[Row], guards: Sequence[str] = GUARDS) -> Iterator[Row]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 
 from toolkit.select._near import find_near, rows_of_band
 from toolkit.select.equal import _with_keys
 from toolkit.select.pairs import PARTS, SCORES, _check_scored, _numbered_pairs
-from toolkit.system.settings import check_at_least_one
+from toolkit.system.ranges import Count, Range, Settings, one_of
 
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
 PAPER_SHARE = 22 / 26.4
@@ -37,10 +38,11 @@ WHERE place > 1
 PLACES_SQL = f"CREATE TEMP TABLE places AS SELECT id, row_number() OVER (ORDER BY {BEST_FIRST}) AS place FROM remaining"
 WORSE_SQL = f"SELECT id FROM remaining ORDER BY {BEST_FIRST} OFFSET {{best}}"
 REFUSED_SQL = "INSERT INTO refused SELECT shard, row, number, reason FROM pairs JOIN lost USING (id)"
+PositiveShare = Annotated[float, Range("{} in (0, 1]", lambda share: 0 < share <= 1)]
 
 
 @dataclass(frozen=True)
-class BestSettings:
+class BestSettings(Settings):
     """Which pairs of a corpus are selected by a score.
 
     Without a number, a share and a least score as many as ParaZh kept: 22 pairs for 26.4 lines that cleaning kept.
@@ -54,30 +56,22 @@ class BestSettings:
             character n-grams, in (0, 1]; 0.8 is good, 1 compares none.
     """
 
-    best_pairs: int | None = None
-    best_share: float | None = None
-    least_score: float | None = None
+    GROUP = "choice over the corpus"
+
+    best_pairs: Count | None = None
+    best_share: PositiveShare | None = None
+    least_score: Annotated[float, Range("a finite {}", math.isfinite)] | None = None
     one_per_reference: bool = False  # ours: one line of a bitext has one reference in the paper
-    max_similarity: float = 1.0  # ours: not in the paper
+    max_similarity: PositiveShare = 1.0  # ours: not in the paper
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or two say how many pairs are selected.
-        """
+        """Refuse settings of which two say how many pairs are selected."""
+        super().__post_init__()
         options = [
             f"--{name}" for name in ("best_pairs", "best_share", "least_score") if getattr(self, name) is not None
         ]
         if len(options) > 1:
             raise ValueError(f"wanted one of --best_pairs, --best_share and --least_score, got {' and '.join(options)}")
-        if self.best_pairs is not None:
-            check_at_least_one(self, "best_pairs")
-        for name, value in (("best_share", self.best_share), ("max_similarity", self.max_similarity)):
-            if value is not None and not 0 < value <= 1:
-                raise ValueError(f"wanted {name} in (0, 1], got {value}")
-        if self.least_score is not None and not math.isfinite(self.least_score):
-            raise ValueError(f"wanted a finite least_score, got {self.least_score}")
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,10 @@ class BestBy(BestSettings):
         by: The score, one of `toolkit.select.pairs.SCORES`.
     """
 
-    by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
+    GROUP = "choice over the corpus"
+
+    # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
+    by: Annotated[str, one_of(SCORES)] = "dual_per_token"
 
 
 def check_enough(settings: BestSettings, count: int, unit: str) -> None:

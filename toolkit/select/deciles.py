@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.data.shards import shard_number
 from toolkit.select.pairs import SCORES, _check_scored, _chosen_pairs
+from toolkit.system.ranges import Range, Seed, Settings, checked_by, one_of
 
 DECILES = 10  # ParaNMT-50M, section 5.4
 MEASURES = ("semantic", "trigram_overlap", "translation_score")  # section 5.4: the three filters
@@ -42,10 +44,13 @@ SELECT shard, row, number, CASE WHEN NOT list_contains($deciles, decile) THEN 'd
     WHEN tokens > $max_tokens THEN 'too_long' WHEN lot > $last_lot THEN 'not_sampled' END AS reason
 FROM ranked WHERE reason IS NOT NULL
 """
+PairCount = Annotated[
+    int, Range("sample and max_tokens of at least 1", lambda count: count >= 1, shown=("sample", "max_tokens"))
+]
 
 
 @dataclass(frozen=True)
-class DecileSettings:
+class DecileSettings(Settings):
     """Which part of a corpus is selected.
 
     Attributes:
@@ -58,23 +63,17 @@ class DecileSettings:
         seed: Seed of the sample and of the order of equal scores.
     """
 
-    by: str | None = None
-    deciles: str = "9,10"  # section 5.4: "the top two scoring folds"
-    sample: int = 5_000_000  # section 5.4
-    max_tokens: int = PARANMT_TOKENS  # section 5.4
-    seed: int = 0
+    GROUP = "choice over the corpus"
+
+    by: Annotated[str, one_of(MEASURES, "as")] | None = None
+    deciles: Annotated[str, checked_by(_numbers)] = "9,10"  # section 5.4: "the top two scoring folds"
+    sample: PairCount = 5_000_000  # section 5.4
+    max_tokens: PairCount = PARANMT_TOKENS  # section 5.4
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range, or given without `by`.
-        """
-        if self.by is not None and self.by not in MEASURES:
-            raise ValueError(f"wanted by as {', '.join(MEASURES)}, got {self.by!r}")
-        if self.sample < 1 or self.max_tokens < 1:
-            raise ValueError(f"wanted sample and max_tokens of at least 1, got {self.sample} and {self.max_tokens}")
-        _numbers(self.deciles)
+        """Refuse what has no effect without `by`."""
+        super().__post_init__()
         self.check_by()
 
     def check_by(self) -> None:

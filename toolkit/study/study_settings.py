@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toolkit.augmentation.settings import VARY
 from toolkit.paraphraser.names import BEST
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_among, check_at_least_one, check_machine
+from toolkit.system.ranges import Count, Range, Settings, Threads, at_least, one_of
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
+Sizes = Annotated[
+    list[str],
+    Range("whole numbers as {}", lambda sizes: sizes and all(map(str.isdecimal, sizes)), show=" ".join),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile:
+class StudyFile(Settings):
     """A task, a classifier, and the arms that are compared.
 
     Attributes:
@@ -47,30 +51,19 @@ class StudyFile:
     output_dir: str
     classifier: str | None = None
     encoder: str = "starter/encoder"
-    steps: int = 200
+    steps: Count = 200
     paraphraser: str = BEST
     pivot: list[str] = field(default_factory=list)
-    copies: int = 2
-    vary: str = "separately"
+    copies: Count = 2
+    vary: Annotated[str, one_of(VARY)] = "separately"
     check: bool = False
-    sizes: list[str] = field(default_factory=lambda: ["16", "64", "256"])
-    seeds: int = 10
-    threads: int = 2
+    sizes: Sizes = field(default_factory=lambda: ["16", "64", "256"])
+    seeds: Annotated[int, at_least(2, ": one says nothing about chance")] = 10
+    threads: Threads = 2
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
-        check_at_least_one(self, "steps", "copies")
-        check_among(self, "vary", VARY)
-        check_machine(self)
-        if self.seeds < 2:
-            raise ValueError(f"wanted seeds of at least 2, got {self.seeds}: one says nothing about chance")
-        if not self.sizes or not all(size.isdecimal() for size in self.sizes):
-            raise ValueError(f"wanted whole numbers as sizes, got {' '.join(self.sizes)}")
+        """Refuse several columns for a classifier of one."""
+        super().__post_init__()
         if self.classifier == WORDS and len(self.columns) > 1:
             raise ValueError(f"wanted one column for the classifier {WORDS}, got {' '.join(self.columns)}")
 

@@ -11,6 +11,7 @@ __all__ = [
     "memory",
     "outputs",
     "processes",
+    "ranges",
     "settings",
     "signals",
     "urls",

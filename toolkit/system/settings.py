@@ -9,13 +9,11 @@ import argparse
 import dataclasses
 import inspect
 import json
-import math
 import os
 import re
 import sys
-import types
 import typing
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -25,14 +23,13 @@ from toolkit.system.code_version import CODE, check_code, code_version
 from toolkit.system.contents import CONTENT
 from toolkit.system.errors import one_line, public_record
 from toolkit.system.extras import require
+from toolkit.system.ranges import Marker, Range, markers_of
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
 T = TypeVar("T")
-SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
 SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
-DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
-MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
+REQUIRED, OWN = "required", "settings"  # groups of the help: the others are named by the dataclasses that many share
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,7 +81,7 @@ def parse_settings(
     """Read settings from flags, the YAML file of `--config`, and a preset: each overrides those after it.
 
     Args:
-        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
+        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str], also `Annotated`.
         arguments: The command line; `sys.argv` if None.
         description: The text above the flags in the help.
         program: The command's name in the help.
@@ -104,10 +101,14 @@ def parse_settings(
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
     if presets is not None and (names := sorted(path.stem for path in presets.glob("*.yaml"))):
         parser.add_argument("--preset", choices=names, help="settings that go together; others override them")
-    help_texts, hints = attribute_help(cls), typing.get_type_hints(cls)
-    fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
-    for field in fields:
-        _add_flag(parser, field, hints[field.name], help_texts[field.name])
+    types, marked = typing.get_type_hints(cls), typing.get_type_hints(cls, include_extras=True)
+    groups, help_texts = grouped_fields(cls), attribute_help(cls)
+    fields = [field for group_fields in groups.values() for field in group_fields]
+    hints = {field.name: types[field.name] for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for title, group_fields in groups.items():
+        group = parser.add_argument_group(title)
+        for field in group_fields:
+            _add_flag(group, field, hints[field.name], markers_of(marked[field.name]), help_texts[field.name])
     flag_values = vars(parser.parse_args(arguments))
     config, preset = flag_values.pop("config"), flag_values.pop("preset", None)
     files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
@@ -127,71 +128,6 @@ def parse_settings(
         return cls(**{name: _expand_home(value) for name, value in values.items()})
     except ValueError as error:
         parser.error(one_line(error))
-
-
-def check_at_least_one(settings: object, *names: str) -> None:
-    """Refuse settings below 1.
-
-    Raises:
-        ValueError: A setting is below 1; the message names it.
-    """
-    for name in names:
-        if getattr(settings, name) < 1:
-            raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
-
-
-def check_at_most(name: str, number: int, maximum: int) -> None:
-    """Refuse a setting above a maximum, such as one that would need more memory than any machine has.
-
-    Raises:
-        ValueError: The number is greater than `maximum`; the message names the setting.
-    """
-    if number > maximum:
-        raise ValueError(f"wanted {name} of at most {maximum:,}, got {number:,}")
-
-
-def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
-    """Refuse settings outside of a closed range.
-
-    Raises:
-        ValueError: A setting is outside of the range; the message names it.
-    """
-    for name in names:
-        if not lowest <= getattr(settings, name) <= highest:  # this form also refuses NaN
-            raise ValueError(f"wanted {name} in [{lowest:g}, {highest:g}], got {getattr(settings, name)}")
-
-
-def check_above_zero(settings: object, *names: str) -> None:
-    """Refuse settings that are not above 0, or not finite.
-
-    Raises:
-        ValueError: A setting is refused; the message names it.
-    """
-    for name in names:
-        if not 0 < getattr(settings, name) < math.inf:
-            raise ValueError(f"wanted {name} above 0, got {getattr(settings, name)}")
-
-
-def check_machine(settings: object) -> None:
-    """Refuse a seed that some random generator does not accept, and more threads or processes than machines support.
-
-    Raises:
-        ValueError: A setting is out of its range; the message names it.
-    """
-    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MAX_THREADS), ("processes", 1, MAX_THREADS)):
-        number = getattr(settings, name, lowest)
-        if not lowest <= number <= highest:
-            raise ValueError(f"wanted {name} from {lowest} to {highest}, got {number}")
-
-
-def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
-    """Refuse a setting that is not one of the possible values.
-
-    Raises:
-        ValueError: The setting has another value; the message names it.
-    """
-    if getattr(settings, name) not in possible:
-        raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
 
 
 def check_record(file: Path, settings: dict, free: Set[str], is_finished: bool = False) -> None:
@@ -273,8 +209,27 @@ def required(field: dataclasses.Field) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
-    """Add the flag of a field. The result has no value for a flag that is not given: the file or the default counts."""
+def grouped_fields(cls: type) -> dict[str, list[dataclasses.Field]]:
+    """The fields of a dataclass in groups by title, in the order of the help.
+
+    The fields without a default come first, then those of dataclasses without a `GROUP` of their own, then those of
+    the dataclasses with one, the nearest first. A field belongs to the last dataclass that declares it.
+    """
+    declaring = {name: base for base in reversed(cls.__mro__) for name in inspect.get_annotations(base)}
+    titles = [REQUIRED, OWN, *(vars(base).get("GROUP", OWN) for base in cls.__mro__)]
+    groups: dict[str, list[dataclasses.Field]] = {title: [] for title in titles}
+    for field in dataclasses.fields(cls):
+        groups[REQUIRED if required(field) else vars(declaring[field.name]).get("GROUP", OWN)].append(field)
+    return {title: fields for title, fields in groups.items() if fields}
+
+
+def _add_flag(
+    group: argparse._ArgumentGroup, field: dataclasses.Field, hint: Any, markers: Iterable[Marker], text: str
+) -> None:
+    """Add the flag of a field; its help has a range of the field alone, unless the text names it already.
+
+    The result has no value for a flag that is not given: the file or the default counts.
+    """
     if required(field):
         default = "required"
     elif field.default_factory is dataclasses.MISSING:
@@ -286,15 +241,20 @@ def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: A
         options = {"action": argparse.BooleanOptionalAction}
     elif typing.get_origin(hint) is list:
         options = {"type": str, "nargs": "+"}
-    text = f"{text} ({default})".replace("%", "%%")
-    parser.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
+    ranges = [str(marker) for marker in markers if isinstance(marker, Range) and not marker.shown]
+    notes = [*(note for note in ranges if note not in text), default]
+    text = f"{text} ({'; '.join(notes)})".replace("%", "%%")
+    group.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
 
 
 def base_type(hint: Any) -> Any:
     """The type of a hint without None: `int` for `int | None`."""
-    if isinstance(hint, types.UnionType):
-        return next(a for a in typing.get_args(hint) if a is not type(None))
-    return hint
+    return next(a for a in typing.get_args(hint) if a is not type(None)) if _may_be_none(hint) else hint
+
+
+def _may_be_none(hint: Any) -> bool:
+    """Whether None fits a hint."""
+    return type(None) in typing.get_args(hint)
 
 
 def _read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
@@ -315,7 +275,7 @@ def _read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     values = {key: _as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
     for key, value in values.items():
         if not _fits(value, hints[key]):
-            type_name = getattr(hints[key], "__name__", None) or str(hints[key])
+            type_name = base_type(hints[key]).__name__ + " | None" * _may_be_none(hints[key])
             raise ValueError(f"{path}: wanted {key} as {type_name}, got {value!r}")
     return values
 
@@ -356,7 +316,7 @@ def _expand_home(value: Any) -> Any:
 
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a YAML value has the type of a field; an int is accepted for a float."""
-    if isinstance(hint, types.UnionType):
+    if _may_be_none(hint):
         return value is None or _fits(value, base_type(hint))
     if typing.get_origin(hint) is list:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from toolkit.generate.keywords import DROP_RATE
-from toolkit.models.coverage import check_language_of
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import (
-    DTYPES,
-    check_above_zero,
-    check_among,
-    check_at_least_one,
-    check_between,
-    check_machine,
-)
+from toolkit.models.coverage import starter_of_language
+from toolkit.system.ranges import DTYPES, Count, Machine, Positive, Share, Training, one_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfillerTraining:
+class InfillerTraining(Training, Machine):
     """The settings of `toolkit.train.infiller.train`; the defaults are those of the starter.
 
     Attributes:
         text: Running text, such as books: files, folders or globs.
-        output_dir: Where the model goes.
         sentences: Text files with a sentence in each line, which have no context.
         base_model: A T5-type model to begin with, a Hub id or a folder; unless given, a new one of the sizes below.
         lang: Language of the text (ISO 639-1).
@@ -52,57 +44,38 @@ class InfillerTraining:
         save_every: Steps between checkpoints.
         license: Licence of the model, for its card.
         source: What the text is and where it is from, for the card.
-        seed: Of everything random.
-        threads: Threads of each process on a CPU.
-        processes: Processes to start on this machine, which share the work.
     """
 
     text: list[str]
-    output_dir: str
     sentences: list[str] = field(default_factory=list)
-    base_model: str | None = None
+    base_model: Annotated[str, starter_of_language] | None = None
     lang: str = "en"
-    vocabulary: int = 6000
-    width: int = 256
-    feed_forward: int = 896
-    encoder_layers: int = 3
-    decoder_layers: int = 2
-    min_chars: int = 25
+    vocabulary: Count = 6000
+    width: Count = 256
+    feed_forward: Count = 896
+    encoder_layers: Count = 3
+    decoder_layers: Count = 2
+    min_chars: Count = 25
     max_chars: int = 170
     context: int = 120
-    context_rate: float = 0.75
-    drop_rate: float = DROP_RATE
-    any_rate: float = 0.2
-    mask_rate: float = 0.1
-    epochs: int = 2
+    context_rate: Share = 0.75
+    drop_rate: Share = DROP_RATE
+    any_rate: Share = 0.2
+    mask_rate: Share = 0.1
+    epochs: Count = 2
     max_steps: int = 0
-    held_out: int = 1000
-    batch_tokens: int = 4096
-    max_tokens: int = 200
-    learning_rate: float = 0.02
+    held_out: Count = 1000
+    batch_tokens: Count = 4096
+    max_tokens: Count = 200
+    learning_rate: Positive = 0.02
     warmup_steps: int = 200
-    dtype: str = "auto"
-    save_every: int = 1000
+    dtype: Annotated[str, one_of(DTYPES[:3])] = "auto"
+    save_every: Count = 1000
     license: str = "unknown"
     source: str = ""
-    seed: int = 0
-    threads: int = 2
-    processes: int = 1
 
     def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ValueError: A setting is out of its range.
-        """
-        check_lists(self)
-        sizes = ("vocabulary", "width", "feed_forward", "encoder_layers", "decoder_layers")
-        check_at_least_one(self, *sizes, "min_chars", "epochs", "held_out", "batch_tokens", "max_tokens", "save_every")
-        check_between(self, 0, 1, "context_rate", "drop_rate", "any_rate", "mask_rate")
-        check_above_zero(self, "learning_rate")
-        check_among(self, "dtype", DTYPES[:3])
-        check_machine(self)
-        if self.base_model and self.base_model.startswith("starter/"):
-            check_language_of(self.base_model, self.lang, "--base_model")
+        """Refuse lengths that no sentence has."""
+        super().__post_init__()
         if self.max_chars < self.min_chars:
             raise ValueError(f"wanted max_chars of at least min_chars, got {self.max_chars} and {self.min_chars}")

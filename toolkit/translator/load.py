@@ -28,7 +28,7 @@ from toolkit.models.weights import check_token_ids, check_whole, loading
 from toolkit.run.workspace import RECORD
 from toolkit.starters import model_name, resolve, shown_name
 from toolkit.system.outputs import MEASURED
-from toolkit.system.settings import DTYPES
+from toolkit.system.ranges import DTYPES
 from toolkit.system.whole_files import read_record
 from toolkit.translator.firefox import _load_firefox, _stated_pair, firefox_files
 from toolkit.translator.inference import prepare_for_cpu

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from toolkit.bitext.languages import check_codes
-from toolkit.system.errors import check_lists
-from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.bitext.languages import Language
+from toolkit.system.ranges import Count, Positive, Processes, Range, Seed, between, one_of
 
 OPTIMIZERS = ("muon", "adamw")
 DEFAULT_SIZE = "starter"  # of a new model
 MOST_STEPS = 10**9  # ours: years
+Steps = Annotated[int, between(0, MOST_STEPS)]
+Rate = Annotated[
+    float,
+    Range("label_smoothing and dropout in [0, 1)", lambda rate: 0 <= rate < 1, shown=("label_smoothing", "dropout")),
+]
+Smoothing = Annotated[float, Range("{} of at least 0", lambda alpha: 0 <= alpha < math.inf)]
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ SIZES = {
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
+class TrainingSettings(Processes):
     """The settings of `toolkit.train.translator.train`.
 
     Attributes:
@@ -91,57 +97,37 @@ class TrainingSettings:
         save_every: Steps between checkpoints.
         average: How many of the last checkpoints are averaged into the model that is saved.
         seed: Of everything random.
-        processes: Processes to start on this machine, which share the work.
     """
 
     bitext: list[str]
     output_dir: str
-    source_lang: str
-    lang: str
+    source_lang: Language
+    lang: Language
     source_column: str | None = None
     reference_column: str | None = None
     check_language: bool = True
     validation: list[str] = field(default_factory=list)
     synthetic: list[str] = field(default_factory=list)
-    upsample: int = 1  # ParaZh, section 2.3, mixes the pairs as they are
+    upsample: Count = 1  # ParaZh, section 2.3, mixes the pairs as they are
     base_model: str | None = None
-    size: str | None = None
-    alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
-    label_smoothing: float = 0.1
-    dropout: float = 0.1
-    optimizer: str = "muon"
-    learning_rate: float = 3e-3
-    warmup_steps: int = 1000
-    cooldown_steps: int = 2000
-    max_steps: int = 6000
-    batch_tokens: int = 4096
-    max_tokens: int = 128
-    save_every: int = 250
-    average: int = 4
-    seed: int = 0
-    processes: int = 1
+    size: Annotated[str, one_of(SIZES)] | None = None
+    alpha: Smoothing | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
+    label_smoothing: Rate = 0.1
+    dropout: Rate = 0.1
+    optimizer: Annotated[str, one_of(OPTIMIZERS)] = "muon"
+    learning_rate: Positive = 3e-3
+    warmup_steps: Steps = 1000
+    cooldown_steps: Steps = 2000
+    max_steps: Annotated[Count, between(0, MOST_STEPS)] = 6000
+    batch_tokens: Count = 4096
+    max_tokens: Count = 128
+    save_every: Count = 250
+    average: Count = 4
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: A number is out of its range, or a value is not among those allowed.
-        """
-        check_lists(self)
-        check_codes(self)
-        if self.size is not None:
-            check_among(self, "size", tuple(SIZES))
-        check_among(self, "optimizer", OPTIMIZERS)
-        check_at_least_one(self, "upsample", "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
-        check_between(self, 0, MOST_STEPS, "warmup_steps", "cooldown_steps", "max_steps")
-        check_above_zero(self, "learning_rate")
-        check_machine(self)
-        if not (0 <= self.label_smoothing < 1 and 0 <= self.dropout < 1):
-            raise ValueError(
-                f"wanted label_smoothing and dropout in [0, 1), got {self.label_smoothing} and {self.dropout}"
-            )
-        if self.alpha is not None and not 0 <= self.alpha < math.inf:
-            raise ValueError(f"wanted alpha of at least 0, got {self.alpha}")
+        """Refuse pairs that are longer than a new model can read."""
+        super().__post_init__()
         if self.size or not self.base_model:
             size = self.size or DEFAULT_SIZE
             check_positions(self.max_tokens, SIZES[size].positions, f"size {size}")
