@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -10,15 +11,43 @@ from accelerate.data_loader import prepare_data_loader
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Seq2SeqTrainer
+from transformers import PreTrainedModel, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from toolkit.models.padding import pad
+from toolkit.models.trainer_arguments import shared_options, trainer_arguments
+from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.train._batches import Batches
+from toolkit.train._session import CHECKPOINTS
+from toolkit.train.infiller_settings import InfillerTraining
 
 if TYPE_CHECKING:
     from peft import PeftModel
 
 IGNORED = -100  # the label of padding, as in all of transformers
+EVALUATED = 64  # ours: held-out examples at a time
+
+
+def training_arguments(
+    settings: ParaphraserTraining | InfillerTraining, steps: int, options: Mapping[str, Any]
+) -> Seq2SeqTrainingArguments:
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
+
+    Args:
+        settings: Those of the training.
+        steps: Steps of the whole training.
+        options: Arguments of this kind of training, by name.
+    """
+    checkpoints = Path(settings.output_dir, CHECKPOINTS)
+    all_options = shared_options(settings, checkpoints) | dict(
+        max_steps=steps,
+        per_device_eval_batch_size=EVALUATED,
+        remove_unused_columns=False,
+        warmup_steps=min(settings.warmup_steps, steps // 10),
+        label_names=["labels"],
+        eval_strategy="steps",
+        eval_steps=settings.save_every,
+    )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, {**all_options, **options})
 
 
 class Collate:

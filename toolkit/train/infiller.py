@@ -18,7 +18,6 @@ from transformers import (
     Adafactor,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Seq2SeqTrainingArguments,
     T5Config,
     T5ForConditionalGeneration,
     T5Tokenizer,
@@ -32,9 +31,8 @@ from toolkit.generate.infill import Search, search, searches_of, texts_of
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.paraphraser.card import stated
-from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import Outcome
 from toolkit.starters import shown_name
 from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
@@ -43,14 +41,13 @@ from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
 from toolkit.train._infiller_card import infiller_card
 from toolkit.train._infiller_examples import examples, read_training
-from toolkit.train._seq2seq import Collate, ParaphraserTrainer
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
-CHECKPOINTS, PIECES = "checkpoints", "pieces.model"
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-LOGGED = 50  # ours: steps
+PIECES = "pieces.model"
 HEAD = 64  # T5: width of a head
 SPECIALS = (1, 2, 0)  # of </s>, <unk> and <pad> in T5's vocabularies
 FREE = {"output_dir", "save_every", "threads", "license", "source"}
@@ -70,17 +67,14 @@ def train(settings: InfillerTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
-    texts = {"text": settings.text, "sentences": settings.sentences}
-    models = {"base_model": settings.base_model} if settings.base_model else {}
-    record = check_folder(folder, settings, texts, models, FREE, state)
-    if is_finished(folder):
+    settings = replace(settings, processes=processes().num_processes)  # as `accelerate launch` started them
+    session = begin(settings, ("text", "sentences"), ("base_model",), FREE)
+    state, folder = session.state, session.folder
+    if session.is_finished():
         return folder
-    torch.set_num_threads(settings.threads)
     passages, held_out = read_training(settings)
     base = _load_base(settings.base_model) if settings.base_model else None
-    with in_folder(folder, record, FREE, state):
+    with session.in_folder():
         set_seed(settings.seed)
         model, tokenizer = base or _begin(settings, passages, state)
         if not torch.cuda.is_available():
@@ -97,7 +91,7 @@ def train(settings: InfillerTraining) -> Path:
             outcome = Outcome(
                 "held-out loss", len(held_out), "sentences", held_out_loss, other_losses, lower_is_better=True
             )
-            _save(trainer, tokenizer, settings, len(passages), held_out, outcome)
+            _save(session, trainer, tokenizer, settings, len(passages), held_out, outcome)
     return folder
 
 
@@ -167,9 +161,11 @@ def _new_trainer(
     batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
     if not len(batches):
         raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(data)} examples")
+    steps = len(batches) // state.num_processes
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
     trainer = ParaphraserTrainer(
         model,
-        _training_arguments(settings, len(batches) // state.num_processes),
+        training_arguments(settings, steps, {"lr_scheduler_type": "cosine"}),
         Collate(model, cast(int, tokenizer.pad_token_id)),
         data,
         _dataset(examples(held_out, settings, 0), tokenizer, settings),
@@ -201,29 +197,8 @@ def _dataset(
     return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
 
 
-def _training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
-    """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
-    steps = min(steps, settings.max_steps) if settings.max_steps else steps
-    options = dict(
-        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
-        max_steps=steps,
-        per_device_eval_batch_size=64,
-        remove_unused_columns=False,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=min(settings.warmup_steps, steps // 10),
-        seed=settings.seed,
-        label_names=["labels"],
-        eval_strategy="steps",
-        eval_steps=settings.save_every,
-        save_steps=settings.save_every,
-        save_total_limit=KEPT,
-        logging_steps=LOGGED,
-    )
-    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
-
-
 def _save(
+    session: Session,
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
@@ -232,7 +207,7 @@ def _save(
     outcome: Outcome,
 ) -> None:
     """Write the model in float16 with all that belongs to it; the record of the training is last."""
-    folder = Path(settings.output_dir)
+    folder = session.folder
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     model.eval().half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -246,14 +221,13 @@ def _save(
         "steps": trainer.state.global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out_loss": outcome.model,
-        OUTCOME: asdict(outcome),
     }
     write_whole(
         folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"
     )
     record["shown"] = _shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
-    finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
+    session.finish(record, outcome, CHECKPOINTS, PIECES)
 
 
 def _shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:

@@ -31,11 +31,11 @@ from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
-from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.models.trainer_arguments import KEPT
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.form import is_marked
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import Outcome
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
@@ -44,7 +44,8 @@ from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
 from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
-from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train._template_pairs import with_templates
 from toolkit.train.paraphraser_pairs import _inputs_and_references, _TrainingPair, _TrainingText, read_training
 from toolkit.translator.load import load_checkpoint, set_languages
@@ -53,10 +54,7 @@ from toolkit.translator.settings import SIZES
 if TYPE_CHECKING:
     from peft import PeftModel
 
-CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-LOGGED = 50  # ours: steps
-EVALUATED = 64  # ours: held-out inputs at a time
+TOKENIZER, ADAPTERS, TEMPLATES = "tokenizer", "adapters", "templates.json"
 # may change when a training resumes; with another number of processes it would skip other pairs than it has read
 FREE = {"output_dir", "save_every", "threads", "patience", "license"}
 
@@ -74,18 +72,13 @@ def train(settings: ParaphraserTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
-    models = {"base_model": settings.base_model} if settings.base_model else {}
-    files = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
-    if settings.decontaminate:
-        files["decontaminate"] = settings.decontaminate
-    record = check_folder(folder, settings, files, models, FREE, state)
-    if is_finished(folder):
+    settings = replace(settings, processes=processes().num_processes)  # as `accelerate launch` started them
+    session = begin(settings, ("pairs", "validation", "decontaminate"), ("base_model",), FREE)
+    state, folder = session.state, session.folder
+    if session.is_finished():
         return folder
-    torch.set_num_threads(settings.threads)
     text = read_training(settings)
-    with in_folder(folder, record, FREE, state):
+    with session.in_folder():
         set_seed(settings.seed)
         if settings.syntax:
             with state.main_process_first():
@@ -99,7 +92,7 @@ def train(settings: ParaphraserTraining) -> Path:
         if settings.average > 1:
             _average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            _save(trainer, tokenizer, settings, text, other_figures)
+            _save(session, trainer, tokenizer, settings, text, other_figures)
     return folder
 
 
@@ -237,28 +230,17 @@ def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTra
             f"wanted {settings.average} checkpoints to average, got {checkpoints} in {steps} steps: lower --save_every"
         )
     options = dict(
-        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
-        max_steps=steps,
-        per_device_eval_batch_size=EVALUATED,
         gradient_accumulation_steps=settings.accumulate,
-        remove_unused_columns=False,
-        learning_rate=settings.learning_rate,
-        warmup_steps=min(settings.warmup_steps, steps // 10),
         weight_decay=settings.weight_decay,
-        seed=settings.seed,
-        label_names=["labels"],
         eval_strategy="steps" if settings.held_out else "no",
-        eval_steps=settings.save_every,
-        save_steps=settings.save_every,
         save_total_limit=max(KEPT, settings.average + 1),  # and the best
         load_best_model_at_end=bool(settings.held_out),
         metric_for_best_model="ibleu",
         predict_with_generate=True,
         generation_max_length=settings.max_tokens,
         generation_num_beams=1,
-        logging_steps=LOGGED,
     )
-    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
+    return training_arguments(settings, steps, options)
 
 
 def _held_out_ibleu(
@@ -287,6 +269,7 @@ def _average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
 
 
 def _save(
+    session: Session,
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
@@ -294,7 +277,7 @@ def _save(
     other_figures: dict[str, float],
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
-    folder = Path(settings.output_dir)
+    folder = session.folder
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     if settings.lora:
         model.save_pretrained(folder / ADAPTERS)
@@ -304,10 +287,9 @@ def _save(
     if settings.known_words:
         write_words(folder / WORDS, (side for pair in text.pairs for side in (pair.text, pair.output)))
     record = _training_record(trainer, settings, sum(p.numel() for p in model.parameters()), text)
-    record[OUTCOME] = asdict(_held_out_outcome(record, text, other_figures))
     write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
-    finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
+    session.finish(record, _held_out_outcome(record, text, other_figures), CHECKPOINTS, TEMPLATES)
 
 
 def _training_record(
