@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -39,6 +39,7 @@ from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
+from toolkit.train._examples import ids_of, longer_sides, without_long
 from toolkit.train._infiller_card import infiller_card
 from toolkit.train._infiller_examples import examples, read_training
 from toolkit.train._seq2seq import Collate, ParaphraserTrainer, training_arguments
@@ -156,19 +157,21 @@ def _new_trainer(
         ValueError: There are fewer batches than processes.
     """
     epochs = (examples(passages, settings, epoch) for epoch in range(settings.epochs))
-    data = _dataset(chain.from_iterable(epochs), tokenizer, settings)
-    lengths = [max(len(i), len(o)) for i, o in zip(data["input_ids"], data["labels"], strict=True)]
-    batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
+    table = without_long(ids_of(chain.from_iterable(epochs), tokenizer), settings.max_tokens)
+    held_out_table = without_long(ids_of(examples(held_out, settings, 0), tokenizer), settings.max_tokens)
+    batches = Batches(
+        longer_sides(table), 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed
+    )
     if not len(batches):
-        raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(data)} examples")
+        raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(table)} examples")
     steps = len(batches) // state.num_processes
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
     trainer = ParaphraserTrainer(
         model,
         training_arguments(settings, steps, {"lr_scheduler_type": "cosine"}),
         Collate(model, cast(int, tokenizer.pad_token_id)),
-        data,
-        _dataset(examples(held_out, settings, 0), tokenizer, settings),
+        Dataset(table),
+        Dataset(held_out_table),
         optimizers=(_new_optimizer(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
@@ -180,21 +183,6 @@ def _new_optimizer(model: PreTrainedModel, settings: InfillerTraining) -> Adafac
     return Adafactor(
         model.parameters(), lr=settings.learning_rate, scale_parameter=True, relative_step=False, warmup_init=False
     )
-
-
-def _dataset(
-    pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, settings: InfillerTraining
-) -> Dataset:
-    """The ids of the examples that are not too long."""
-
-    def records() -> Iterator[dict[str, list[int]]]:
-        for text, output in pairs:
-            input_ids, label_ids = (tokenizer(side, verbose=False)["input_ids"] for side in (text, output))
-            if max(len(input_ids), len(label_ids)) <= settings.max_tokens:
-                yield {"input_ids": input_ids, "labels": label_ids}
-
-    rows = list(records())
-    return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
 
 
 def _save(

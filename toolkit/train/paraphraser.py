@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 import torch
 from accelerate import PartialState
 from datasets import Dataset
@@ -42,12 +43,19 @@ from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
+from toolkit.train._examples import cut_long, ids_of, longer_sides, without_long
 from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
 from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, training_arguments
 from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train._template_pairs import with_templates
-from toolkit.train.paraphraser_pairs import _inputs_and_references, _TrainingPair, _TrainingText, read_training
+from toolkit.train.paraphraser_pairs import (
+    _inputs_and_references,
+    _PairTable,
+    _TrainingPair,
+    _TrainingText,
+    read_training,
+)
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 
@@ -82,7 +90,8 @@ def train(settings: ParaphraserTraining) -> Path:
         set_seed(settings.seed)
         if settings.syntax:
             with state.main_process_first():
-                text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
+                pairs = with_templates(text.pairs, settings.syntax, folder / TEMPLATES)
+            text = replace(text, pairs=_PairTable(pairs))
         model, tokenizer = _begin(settings, text.pairs, state)
         trainer = _new_trainer(model, tokenizer, settings, state, text)
         other_figures = _figures_of_others(trainer, settings, text)
@@ -139,9 +148,10 @@ def _new_trainer(
     Raises:
         ValueError: No pair is short enough, or there are fewer batches than processes.
     """
-    train_data = _examples(text.pairs, tokenizer, settings, held_out=False)
-    text.refused["too_long"] += len(text.pairs) - len(train_data)
-    lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
+    table = _examples(text.pairs, tokenizer, settings).append_column("weight", text.pairs.table["weight"])
+    table = without_long(table, settings.max_tokens)
+    text.refused["too_long"] += len(text.pairs) - len(table)
+    lengths = longer_sides(table)
     share = state.num_processes * settings.accumulate
     batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
     if not len(batches):
@@ -151,12 +161,13 @@ def _new_trainer(
         )
     inputs, references = _inputs_and_references(text.held_out)
     first_pairs = [_TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
-    validation = _examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
+    held_out_table = cut_long(_examples(first_pairs, tokenizer, settings), settings.max_tokens)
+    validation = Dataset(held_out_table) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
         _training_arguments(settings, len(batches) // share),
         Collate(model, tokenizer.pad_token_id),
-        train_data,
+        Dataset(table),
         validation,
         compute_metrics=lambda prediction: _held_out_ibleu(prediction, tokenizer, inputs, references, settings),
         callbacks=[
@@ -196,25 +207,10 @@ class _EvaluateAtEnd(TrainerCallback):
 
 
 def _examples(
-    pairs: Sequence[_TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
-) -> Dataset:
-    """The ids and the weight of each pair.
-
-    Args:
-        pairs: At least one.
-        tokenizer: Of the model.
-        settings: Give the prefix and the most pieces of a side.
-        held_out: Pairs with more pieces are cut, and weights are left out; else such pairs are left out.
-    """
-    input_ids = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
-    label_ids = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
-    max_tokens = settings.max_tokens
-    indices = [n for n in range(len(pairs)) if held_out or max(len(input_ids[n]), len(label_ids[n])) <= max_tokens]
-    columns = {
-        "input_ids": [input_ids[n][:max_tokens] for n in indices],
-        "labels": [label_ids[n][:max_tokens] for n in indices],
-    }
-    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in indices]})
+    pairs: Iterable[_TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining
+) -> pa.Table:
+    """The ids of both sides of each pair, with the prefix of the settings; see `ids_of`."""
+    return ids_of(((settings.prefix + pair.text, pair.output) for pair in pairs), tokenizer)
 
 
 def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
