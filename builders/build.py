@@ -222,7 +222,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> _Source:
     """
     if min_usable is None:
         return _Source(None, [])
-    from toolkit.encoder.load import load_encoder
+    from toolkit.encoder.load import load_embedder
     from toolkit.paraphraser.english import refuse_english
     from toolkit.paraphraser.judged import BATCH_TEXTS
     from toolkit.score.critic import judge_by_reading, load_critic
@@ -234,7 +234,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> _Source:
     from toolkit.translator.load import described
 
     names = judge_models(min_usable)
-    encoder = load_encoder(ENCODER, state.device)
+    encoder = load_embedder(ENCODER, state.device)
     critic = load_critic(names["judge_critic"], "auto", state.device) if "judge_critic" in names else None
 
     def judge(rows: Iterable[Row]) -> Iterator[Row]:

@@ -31,6 +31,7 @@ from toolkit.run.shard_runs import RunSettings, few_collections, make_shard
 from toolkit.system.code_version import check_code, code_version
 from toolkit.system.command import EXPECTED
 from toolkit.system.errors import named_line, one_line
+from toolkit.system.extras import naming_extra
 from toolkit.system.signals import Stopped, stoppable
 from toolkit.system.whole_files import write_whole
 
@@ -223,16 +224,13 @@ def connected(address: str | None) -> Iterator[bool]:
         Whether Ray was started here.
 
     Raises:
-        RuntimeError: Ray is not installed, or there is no cluster.
+        ModuleNotFoundError: Ray is not installed.
+        RuntimeError: There is no cluster.
     """
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_worker_niceness"):  # Ray's workers otherwise yield to all other work
         os.environ.setdefault(name, "0")
-    try:
+    with naming_extra():
         import ray
-    except ImportError:
-        raise RuntimeError(
-            "wanted Ray for --engine ray, got none: pip install '.[ray]' in the checkout, on every machine"
-        ) from None
     address, handler = address or os.environ.get("RAY_ADDRESS") or "local", signal.getsignal(signal.SIGTERM)
     local_options: dict[str, Any] = (
         {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}

@@ -262,10 +262,10 @@ def _load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
 
         measure = load_bertscore(run.semantic_model, run.semantic_layer, state.device)
         return measure, bertscore_signature(run.semantic_model, run.semantic_layer)
-    from toolkit.encoder.load import load_encoder
+    from toolkit.encoder.load import load_embedder
     from toolkit.score.semantic import pair_cosines, semantic_signature
 
-    encoder = load_encoder(run.semantic_model, state.device)
+    encoder = load_embedder(run.semantic_model, state.device)
     signature = semantic_signature(encoder, run.semantic_model)
     return lambda pairs: pair_cosines(pairs, encoder, run.batch_texts), signature
 

@@ -27,8 +27,8 @@ from toolkit.system.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:
     from accelerate import PartialState
-    from sentence_transformers import SentenceTransformer
 
+    from toolkit.score.semantic import Embedder
     from toolkit.translator.load import Translator
 
 
@@ -62,7 +62,7 @@ class ParaNMT:
 def paranmt(
     rows: Iterable[Row],
     forward: Translator,
-    encoder: SentenceTransformer,
+    encoder: Embedder,
     settings: ParaNMT,
     generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
 ) -> Iterator[Row]:
@@ -138,12 +138,12 @@ def build(run: ParaNMTRun) -> dict:
 
 def _load(run: ParaNMTRun, state: PartialState) -> Pipeline:
     """Load the translator and the encoder of a run."""
-    from toolkit.encoder.load import load_encoder
+    from toolkit.encoder.load import load_embedder
     from toolkit.score.semantic import semantic_signature
     from toolkit.translator.load import described
 
     forward = load_forward(run.forward, run, state)
-    encoder = load_encoder(run.semantic_model, state.device)
+    encoder = load_embedder(run.semantic_model, state.device)
     signature = {"signature": semantic_signature(encoder, run.semantic_model)}
     score = {"role": "paraphrase score"} | described(run.semantic_model) | signature
     source = load_source(run, state, forward)

@@ -1,6 +1,8 @@
 """No test reaches a network or a cache outside its temporary folder; and one small finished run for all."""
 
 import atexit
+import copy
+import gc
 import json
 import os
 import shutil
@@ -8,8 +10,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
+REFUSED = ("too_long", "empty", "too_long", "too_long")  # of lines of the demo run
 CACHE = tempfile.mkdtemp(prefix="parabank-tests-")
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 # Read when the libraries are imported, so before any of them is.
@@ -27,7 +31,19 @@ import pytest  # noqa: E402
 
 from toolkit.data.rows import Candidate, Origin, Row, Scores  # noqa: E402
 from toolkit.data.shards import output_of, split_rows, write_inputs, write_shard  # noqa: E402
+from toolkit.package import plots  # noqa: E402
 from toolkit.paraphraser import names  # noqa: E402
+
+
+def pytest_collection_finish() -> None:
+    """What the imports made is never garbage, so the collections of each small build need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Python may remove at its end what the imports made."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +122,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def demo_run(tmp_path: Path) -> Path:
     """The folder of a finished run of `demo_rows` in three shards."""
-    return write_run(tmp_path / "demo.shards", demo_rows(), refused=("too_long", "empty", "too_long", "too_long"))
+    return write_run(tmp_path / "demo.shards", demo_rows(), refused=REFUSED)
 
 
 @pytest.fixture
@@ -115,21 +131,58 @@ def empty_run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "empty.shards", demo_rows()[1:2])
 
 
+DEMO_MODELS: list[dict] = [
+    {
+        "role": "forward",
+        "name": "starter/de-en",
+        "bleu": 44.1,
+        "signature": "nrefs:1|case:mixed",
+        "license": "cc-by-2.0",
+    },
+    {"role": "backward", "name": "starter/en-de", "bleu": None, "signature": None, "license": "cc-by-2.0"},
+]
+
+
 @pytest.fixture
 def demo_models() -> list[dict]:
     """The models of the demo run, as a card wants them."""
-    forward = {"role": "forward", "name": "starter/de-en", "bleu": 44.1, "signature": "nrefs:1|case:mixed"}
-    backward = {"role": "backward", "name": "starter/en-de", "bleu": None, "signature": None}
-    return [{**model, "license": "cc-by-2.0"} for model in (forward, backward)]
+    return copy.deepcopy(DEMO_MODELS)
+
+
+@pytest.fixture(scope="session")
+def packaged_demo(tmp_path_factory: pytest.TempPathFactory, no_pictures: pytest.MonkeyPatch) -> Path:
+    """The demo run, packaged as "demo" with its pictures, once for all tests."""
+    from toolkit.package.build import package_parabank
+
+    folder = tmp_path_factory.mktemp("packaged")
+    run = write_run(folder / "demo.shards", demo_rows(), refused=REFUSED)
+    no_pictures.undo()
+    package_parabank(run, folder / "demo", "demo", "1.2.0", "cc-by-2.0", DEMO_MODELS)
+    no_pictures.setattr(plots, "find_spec", lambda name: None)
+    return folder / "demo"
 
 
 @pytest.fixture
-def demo_parabank(demo_run: Path, demo_models: list[dict]) -> Path:
-    """The demo run, packaged as "demo"."""
-    from toolkit.package.build import package_parabank
+def demo_parabank(demo_run: Path, packaged_demo: Path) -> Path:
+    """A copy of the packaged demo beside its run."""
+    return shutil.copytree(packaged_demo, demo_run.parent / "demo")
 
-    package_parabank(demo_run, demo_run.parent / "demo", "demo", "1.2.0", "cc-by-2.0", demo_models)
-    return demo_run.parent / "demo"
+
+@pytest.fixture(scope="session", autouse=True)
+def no_pictures() -> Iterator[pytest.MonkeyPatch]:
+    """Cards have no pictures, as where matplotlib is not installed: they take longer than a small build.
+
+    A test that wants them undoes it by the fixture `pictures`.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "find_spec", lambda name: None)
+        yield patch
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cards have pictures."""
+    monkeypatch.setattr(plots, "find_spec", find_spec)
 
 
 @pytest.fixture(scope="module")

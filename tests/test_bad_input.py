@@ -198,7 +198,7 @@ TABLE = [
     (
         "train_translator.py",
         f"{TRANSLATE.format('bitext.tsv')} --base_model translator",
-        "wanted a translator that train_translator.py made, got 'translator', a Marian model with another",
+        "wanted a translator that parabank train translator made, got 'translator', a Marian model with another",
         1,
     ),
     (

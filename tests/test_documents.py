@@ -1,10 +1,15 @@
 """The documents' figures are those of the committed results, and prose has none of its own."""
 
+import ast
+import dataclasses
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from builders.commands.build_parabank import BUILDERS
 from research.reports import figures, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import _pairs_schema, _paraphrase_fields
@@ -16,7 +21,8 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
-    *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
+    *("build/site", "builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/", "OWNER/NAME"),
+    *("my_parabank/README.md", "my_study/curves.png", "my_study/study.txt"),
     *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
     *("starter/rewriter", "starter/smollm2", "starter/en-pt", "starter/pt-en"),
     *("firefox/en-de", "firefox/de-en", "firefox/en-fr", "firefox/fr-en", "firefox/en-zh-Hans", "firefox/zh-Hans-en"),
@@ -30,6 +36,9 @@ MADE_UP = {
         "FacebookAI/roberta-large-mnli",
     ),
 }
+REFERENCE = sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))
+SETTINGS_PAGES = sorted((ROOT / "docs" / "reference" / "settings").glob("*.md"))
+WORDS = re.compile(r"[^\W\d_]{3,}[^.]*[^\W\d_]{3,}")  # more than a unit: at least two words
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOT_MEASURED = {
     *("3.11", "2.0", "1.15", "4.55", "2.13"),  # versions: Python, PPDB, licences, Accelerate, transformers, torch
@@ -39,7 +48,7 @@ NOT_MEASURED = {
 }
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_table_and_figure_is_its_results(path):
     text = path.read_text()
     assert render_tables.stale(text, path.name) is None, "run python -m research.reports.render_tables"
@@ -58,13 +67,13 @@ def decimals(text: str) -> set[str]:
     return {number for line in prose for number in DECIMAL.findall(line)}
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_prose_has_no_figure_of_its_own(path):
     found = decimals(path.read_text()) - NOT_MEASURED
     assert not found, f"{sorted(found)}: put it in a JSON of results and between markers (CONTRIBUTING.md, Style)"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_that_is_named_is_there(path):
     """Files of this repository, from its root or from toolkit/; a user's own are made up."""
     named = set(NAMED.findall(path.read_text())) - MADE_UP
@@ -72,7 +81,7 @@ def test_every_file_that_is_named_is_there(path):
     assert not [name for name in sorted(named) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(path):
     for target, _, anchor in (link.partition("#") for link in LINK.findall(path.read_text())):
         file = (path.parent / target).resolve() if target else path
@@ -86,8 +95,64 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+def test_every_page_is_in_the_navigation_of_the_site():
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    listed = list(pages_of(nav))
+    assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def pages_of(nav: list | dict | str) -> Iterator[str]:
+    """The pages of a part of the navigation."""
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for part in nav.values() if isinstance(nav, dict) else nav:
+            yield from pages_of(part)
+
+
+def test_every_name_of_the_reference_is_there():
+    """mkdocstrings finds these names in the sources, without importing them; so does this."""
+    names = [name for path in REFERENCE for name in re.findall(r"^::: (\S+)$", path.read_text(), re.MULTILINE)]
+    assert 120 < len(names) == len(set(names))
+    assert [name for name in names if not is_defined(name)] == []
+
+
+def is_defined(name: str) -> bool:
+    """Whether a module has a public class or function with a docstring."""
+    module, _, last = name.rpartition(".")
+    file = ROOT / f"{module.replace('.', '/')}.py"
+    if not file.exists():
+        file = file.with_suffix("") / "__init__.py"
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else []
+    found = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == last)
+    return any(ast.get_docstring(node) for node in found)
+
+
+def test_every_setting_of_a_builder_is_in_one_table():
+    listed = {path.stem: re.findall(r"^\| `--(\w+)` \|", path.read_text(), re.MULTILINE) for path in SETTINGS_PAGES}
+    shared = [name for page in ("input", "cleaning", "run", "language-model", "ray") for name in listed[page]]
+    for cls, _ in BUILDERS.values():
+        assert {field.name for field in dataclasses.fields(cls)} <= {*shared, *listed["builders"]}
+    assert not {*listed["builders"]} & {*listed["cleaning"], *listed["language-model"], *listed["ray"]}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_column_of_text_is_set_to_the_right(path):
+    for head, alignments, *rows in tables_of(path.read_text()):
+        for number, alignment in enumerate(alignments):
+            if alignment.strip() == "---:":
+                cells = [row[number].strip() for row in rows if number < len(row)]
+                assert not any(WORDS.search(cell) for cell in cells), head[number]
+
+
+def tables_of(text: str) -> Iterator[list[list[str]]]:
+    """The tables of a page: the cells of each line."""
+    for block in re.findall(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE):
+        yield [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()]
+
+
 def test_the_data_format_names_every_column_and_every_reason():
-    page = (ROOT / "docs" / "data-format.md").read_text()
+    page = (ROOT / "docs" / "concepts" / "data-format.md").read_text()
     named = set(re.findall(r"`(\w+)`", page))
     assert set(_pairs_schema().names) | {field.name for field in _paraphrase_fields()} <= named
     sources = [path.read_text() for path in (ROOT / "toolkit").rglob("*.py") if path.parent.name != "bitext"]

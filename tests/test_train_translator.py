@@ -68,7 +68,7 @@ def test_killed_and_started_again_it_ends_as_a_translator(tmp_path):
     assert done.returncode == 0, done.stderr
     assert logged_steps(done) == [4, 6], "it resumes after step 2"
     loaded, outcome = done.stdout.splitlines()[-2:]
-    assert loaded == f"{run / 'model'}: load it with --forward or --backward of build_parabank.py"
+    assert loaded == f"{run / 'model'}: load it with --forward or --backward of parabank build"
     assert outcome.startswith("held-out nats per token, ")
     assert times == {name: (run / name).stat().st_mtime_ns for name in prepared}, "the text is prepared once"
     record = json.loads((run / "model" / "training.json").read_text())

@@ -71,10 +71,10 @@ def _measure(options: argparse.Namespace) -> None:
     measures: dict[str, Measure] = {}
     signatures = [ibleu_signature(options.alpha, options.references, options.lang)]
     if options.encoder:
-        from toolkit.encoder.load import load_encoder
+        from toolkit.encoder.load import load_embedder
         from toolkit.score.semantic import pair_cosines, semantic_signature
 
-        encoder = load_encoder(options.encoder)
+        encoder = load_embedder(options.encoder)
         measures["semantic"] = partial(pair_cosines, encoder=encoder)
         signatures.append(semantic_signature(encoder, options.encoder))
     if options.bertscore:

@@ -32,7 +32,7 @@ def _work(settings: TrainingSettings) -> None:
     folder = train(settings)
     if processes().is_main_process:
         print(
-            f"{folder / 'model'}: load it with --forward or --backward of build_parabank.py",
+            f"{folder / 'model'}: load it with --forward or --backward of parabank build",
             *outcome_lines(folder / "model"),
             sep="\n",
         )

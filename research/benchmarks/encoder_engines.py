@@ -51,7 +51,8 @@ def our_encoder(job: Job) -> ParaphrasticEncoder:
     """Our encoder with the table entries of the job."""
     import torch
 
-    from toolkit.encoder.modules import Architecture, ParaphrasticEncoder
+    from toolkit.encoder.modules import ParaphrasticEncoder
+    from toolkit.encoder.settings import Architecture
     from toolkit.encoder.vocabulary import character_trigrams, words
 
     torch.manual_seed(job.seed)

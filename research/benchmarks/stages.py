@@ -37,12 +37,12 @@ HOST_STAGES = {  # what is timed beside them where no model runs; these stages h
     "toolkit.bitext.subwords.Pieces.decode": "detokenising",
     "toolkit.bitext.subwords.Pieces.encode": "segmenting",
     "toolkit.bitext.subwords.Pieces.split_all": "segmenting",
-    "toolkit.generate.sample.merge": "merging",
+    "toolkit.generate.sample._merge": "merging",
     "toolkit.package.build.find_equal_pairs": "packaging: equal pairs",
-    "toolkit.package.build.write_parquet": "packaging: Parquet",
+    "toolkit.package.build._write_parquet": "packaging: Parquet",
     "toolkit.package.statistics.rank_table": "packaging: diversity",
     "toolkit.package.build.measure": "packaging: statistics",
-    "toolkit.package.build.draw_pictures": "packaging: pictures",
+    "toolkit.package.build._draw_pictures": "packaging: pictures",
 }
 HOST_WATCHED = WATCHED | HOST_STAGES
 PIPELINE = "builders.parabank2.parabank2"

@@ -25,7 +25,7 @@ import torch
 
 from research.experiments.evaluation_texts import evaluation_texts
 from research.reports import report
-from toolkit.data.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.encoder.load import load_encoder
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
@@ -96,8 +96,9 @@ def described(candidate: Candidate) -> dict[str, Any]:
 
 def dual(candidate: dict[str, Any]) -> float:
     """Forward plus backward log-likelihood, each per token."""
-    scores = candidate["scores"]
-    return scores["forward_logprob"] / scores["forward_tokens"] + scores["backward_logprob"] / scores["backward_tokens"]
+    score = Scores(**candidate["scores"]).dual
+    assert score is not None
+    return score
 
 
 def sheet(texts: list[dict[str, Any]], each: int) -> list[tuple[int, int]]:

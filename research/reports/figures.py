@@ -9,7 +9,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NUMBER = re.compile(r"^(\W*\d|-?$)")  # how the text of a figure begins; no figure is empty or a dash
+# A figure, or several with "/" or "to" between them; none is empty or a dash. It has no words.
+NUMBER = re.compile(r"^(?=\W*\d|[\W_]*$)(?!.*[^\W\d_]{3})")
 STARTERS = ROOT / "toolkit" / "starters"
 
 

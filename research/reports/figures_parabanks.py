@@ -92,7 +92,7 @@ def quality_short() -> str:
     (record, papers), (_, demos) = quality_settings()[0], quality_settings()[-1]
     lines = [
         [name, f"{number(m['kept'])} %", number(m["cosine_1"], 3), number(m["bleu_1"]), number(m["among_ranks"])]
-        for name, m in (("the defaults", papers["mean"]), ("for the starters, as above", demos["mean"]))
+        for name, m in (("the defaults", papers["mean"]), ("`--preset starter`", demos["mean"]))
     ]
     beam = record["beam_12"]
     lines.append(["plain beam search, one translation", "-", number(beam["cosine_1"], 3), number(beam["bleu_1"]), "-"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Sequence
 from typing import Any
 
 from builders.parabank import ParaBankRun
@@ -13,11 +14,16 @@ from builders.paranmt import ParaNMTRun
 from builders.parazh import ParaZhRun
 from research.reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
+from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.clean_file import CleanFile
+from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
+from toolkit.run.bitext_run import BitextRun
+from toolkit.run.shard_runs import RunSettings
+from toolkit.run.text_run import TextRun
 from toolkit.score.cross_entropy import BitextFilter
 from toolkit.study.study_settings import StudyFile
 from toolkit.system.settings import attribute_help, base_type, required
@@ -25,12 +31,79 @@ from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
 
 
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Settings that several commands share, shown once.
+
+    Attributes:
+        title: What the group is called in a sentence.
+        page: Where its table is, from a page of settings.
+        base: The dataclass that has the fields; a command has the group if its dataclass is one of these.
+        names: The fields.
+    """
+
+    title: str
+    page: str
+    base: type[Any]
+    names: tuple[str, ...]
+
+
+LANGUAGE_MODEL = ("generator", "model", "server", "prompt", "samples", "temperature", "top_p", "replies_at_once")
+RAY = ("ray_address", "ray_workers")
+
+
+def own_names(cls: type[Any]) -> tuple[str, ...]:
+    """The fields that a dataclass itself declares, without those of its bases."""
+    fields = {field.name for field in dataclasses.fields(cls)}
+    return tuple(name for name in cls.__annotations__ if name in fields)
+
+
+GROUPS = (
+    Group("a bitext", "input.md#a-bitext", BitextSettings, (*own_names(BitextSettings), *own_names(BitextRun))),
+    Group("running text", "input.md#running-text", TextRun, ("lang", *own_names(TextRun))),
+    Group("cleaning", "cleaning.md", CleanSettings, own_names(CleanSettings)),
+    Group("the run", "run.md", RunSettings, tuple(n for n in own_names(RunSettings) if n not in LANGUAGE_MODEL + RAY)),
+    Group("a language model", "language-model.md", RunSettings, LANGUAGE_MODEL),
+    Group("Ray", "ray.md", RunSettings, RAY),
+)
+
+
 def settings_of(cls: type[Any], flag: str = "--") -> str:
-    """Flag, type, default and meaning of every field, those without a default first."""
+    """The settings that only this dataclass has, and where those are that it shares with others."""
+    groups = [group for group in GROUPS if issubclass(cls, group.base)]
+    shared = {name for group in groups for name in group.names if same_setting(cls, group.base, name)}
+    fields = [field.name for field in dataclasses.fields(cls) if field.name not in shared]
+    links = ", ".join(f"[{group.title}]({group.page})" for group in groups)
+    return rows_of(cls, fields, flag) + (f"\n\nAlso the settings of {links}." if links else "")
+
+
+def same_setting(cls: type[Any], base: type[Any], name: str) -> bool:
+    """Whether a field of a dataclass has the default and the meaning that it has in the base of a group."""
+    if name not in base.__dataclass_fields__:  # of a class between the two, such as `origin` of `BitextRun`
+        return True
+    ours, theirs = cls.__dataclass_fields__[name], base.__dataclass_fields__[name]
+    return default_of(ours) == default_of(theirs)
+
+
+def group_of(page: str) -> str:
+    """The table of a group."""
+    group = next(group for group in GROUPS if group.page == page)
+    cls = BitextRun if group.base is BitextSettings else group.base
+    return rows_of(cls, group.names, "--")
+
+
+def rows_of(cls: type[Any], names: Sequence[str], flag: str) -> str:
+    """Flag, type, default and meaning of some fields, those without a default first."""
     hints, meaning = typing.get_type_hints(cls), attribute_help(cls)
-    fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))
+    fields = sorted((cls.__dataclass_fields__[name] for name in names), key=lambda field: not required(field))
     head = ["flag" if flag else "name", "type", "default", "meaning"]
     return table(head, [line(field, hints[field.name], meaning, flag) for field in fields])
+
+
+def default_of(field: dataclasses.Field) -> Any:
+    """The default of a field, made if it has a factory."""
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
 
 
 def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str) -> list[str]:
@@ -40,8 +113,7 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str
     if required(field):
         default = "required"
     else:
-        made = field.default_factory
-        value: Any = field.default if made is dataclasses.MISSING else made()
+        value = default_of(field)
         default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
     return [f"`{flag}{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
 
@@ -136,7 +208,43 @@ def settings_study() -> str:
     return settings_of(StudyFile)
 
 
+def settings_input_bitext() -> str:
+    """Of what reads a bitext."""
+    return group_of("input.md#a-bitext")
+
+
+def settings_input_text() -> str:
+    """Of what reads running text."""
+    return group_of("input.md#running-text")
+
+
+def settings_cleaning() -> str:
+    """Of what cleans a bitext or text."""
+    return group_of("cleaning.md")
+
+
+def settings_run() -> str:
+    """Of all builders."""
+    return group_of("run.md")
+
+
+def settings_language_model() -> str:
+    """Of all builders, for candidates from a language model."""
+    return group_of("language-model.md")
+
+
+def settings_ray() -> str:
+    """Of all builders, for Ray."""
+    return group_of("ray.md")
+
+
 MADE = (
+    settings_input_bitext,
+    settings_input_text,
+    settings_cleaning,
+    settings_run,
+    settings_language_model,
+    settings_ray,
     settings_parabank2,
     settings_parabank2_text,
     settings_parabank,

@@ -21,6 +21,7 @@ from research.reports import (
     figures_augmentation,
     figures_chinese,
     figures_cleaning,
+    figures_commands,
     figures_decoding,
     figures_encoders,
     figures_gpu,
@@ -32,6 +33,7 @@ from research.reports import (
     figures_selection,
     figures_settings,
     figures_speed,
+    figures_summary,
 )
 from research.reports.figures import ROOT
 
@@ -39,6 +41,8 @@ DOCUMENTS = ("README.md", "PAPERS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/
 MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
 MODULES = (
+    figures_commands,
+    figures_summary,
     figures_decoding,
     figures_encoders,
     figures_gpu,

@@ -1,5 +1,23 @@
 """The rules and the finished runs of the other tests."""
 
-from tests.conftest import demo_parabank, demo_run, empty_run, on_a_cpu, one_thread, starter_is_the_best
+from tests.conftest import (
+    demo_parabank,
+    demo_run,
+    empty_run,
+    no_pictures,
+    on_a_cpu,
+    one_thread,
+    packaged_demo,
+    starter_is_the_best,
+)
 
-__all__ = ["demo_parabank", "demo_run", "empty_run", "on_a_cpu", "one_thread", "starter_is_the_best"]
+__all__ = [
+    "demo_parabank",
+    "demo_run",
+    "empty_run",
+    "no_pictures",
+    "on_a_cpu",
+    "one_thread",
+    "packaged_demo",
+    "starter_is_the_best",
+]

@@ -27,7 +27,7 @@ def test_other_languages_stay(text):
 
 
 def test_overlaps_count_words():
-    assert intersection_over_union(TEXT, OTHER) == 60.0, "three of five"
+    assert intersection_over_union(TEXT, OTHER) == 0.6, "three of five"
     assert trigram_overlap("我们今天去北京大学。", "她们今天去北京大学。") == pytest.approx(2 / 3, abs=1e-6)
     assert diversity(TEXT, OTHER) == pytest.approx(0.5 * 0.4 + 0.5 * (2 / 3) / 4, abs=1e-6)
 

@@ -99,3 +99,30 @@ def test_a_back_translation_keeps_the_marks():
     ]
     _refuse_pairs(rows, CleanSettings(), "de")
     assert [row.candidates[0].reason for row in rows] == list(texts.values())
+
+
+@pytest.mark.parametrize(
+    ("reference", "translation", "lang", "reference_lang", "lost"),
+    [
+        ("我在家里需要新房子。", "I need the new house at home.", "en", "zh", False),
+        ("我读了《红楼梦》。", "I read Dream of the Red Chamber.", "en", "zh", False),
+        ("У меня нет книги.", "I don't have the book.", "en", "ru", False),
+        (
+            "我每天晚上都在家里用 Python 写很多程序。",
+            "Every evening I write many programs in Python at home.",
+            "en",
+            "zh",
+            False,
+        ),
+        ("她昨天在市场上高兴地对他说שלום。", "Yesterday she gladly said hello to him at the market.", "en", "zh", True),
+        ("他在{city}工作。", "He works in town.", "en", "zh", True),
+        ("Das kostet 5 € (neu).", "It is 5 euros, new.", "en", "de", True),
+    ],
+)
+def test_a_translation_need_not_keep_the_script_of_its_reference(reference, translation, lang, reference_lang, lost):
+    assert loses_mark(reference, translation, lang, reference_lang) == lost
+    candidates = [Candidate(translation, "beam")]
+    _refuse_pairs(
+        [Row("a-0", "a", None, lang, reference, reference_lang, "train", candidates=candidates)], CleanSettings(), lang
+    )
+    assert candidates[0].reason == ("mark" if lost else None)

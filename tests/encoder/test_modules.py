@@ -12,14 +12,10 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from tests.tiny import ENVIRONMENT, PYTHON
-from toolkit.encoder.modules import (
-    LONGEST_RUN,
-    Architecture,
-    ParaphrasticEncoder,
-    _averages,
-    kind_of,
-    sentence_transformer,
-)
+from toolkit.encoder.load import load_embedder
+from toolkit.encoder.modules import ParaphrasticEncoder, sentence_transformer
+from toolkit.encoder.network import LONGEST_RUN, ParaphrasticNetwork, _averages, kind_of
+from toolkit.encoder.settings import Architecture
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.train.encoder_pairs import _transposed
 
@@ -259,3 +255,31 @@ def test_a_table_without_a_trigram_is_saved_and_loaded(tmp_path):
     sentence_transformer(made).save(str(tmp_path / "saved"))
     again = SentenceTransformer(str(tmp_path / "saved"), trust_remote_code=True, device="cpu")
     assert again.encode(["dog", ""]).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_vectors_without_the_library_are_the_same(name, tmp_path):
+    model = sentence_transformer(row_of_table(name))
+    model.save(str(tmp_path))
+    embedder = load_embedder(str(tmp_path))
+    assert type(embedder) is ParaphrasticNetwork and embedder.max_seq_length == model.max_seq_length
+    for batch_size in (2, 3, 256):
+        vectors = embedder.encode(ASKED, batch_size=batch_size, show_progress_bar=False)
+        assert vectors.tobytes() == model.encode(ASKED, batch_size=batch_size, show_progress_bar=False).tobytes()
+
+
+def test_what_the_library_would_add_or_is_not_ours_is_loaded_by_it(tmp_path):
+    model = sentence_transformer(encoder(("word",), SAID))
+    model.prompts, model.default_prompt_name = {"query": "the cat "}, "query"
+    model.save(str(tmp_path))
+    assert isinstance(load_embedder(str(tmp_path)), SentenceTransformer)
+    (tmp_path / "modules.json").write_text("[]")
+    with pytest.raises(ValueError, match="wanted a sentence encoder, got"):
+        load_embedder(str(tmp_path))
+
+
+def test_a_damaged_folder_is_one_error_without_the_library(tmp_path):
+    sentence_transformer(encoder(("word",), SAID)).save(str(tmp_path))
+    (tmp_path / "words.txt").unlink()
+    with pytest.raises(ValueError, match=r"wanted a sentence encoder, got .*words.txt"):
+        load_embedder(str(tmp_path))

@@ -74,8 +74,8 @@ def test_intersection_over_union_strips_case_punctuation_and_the_space_symbol():
     def pieces(text: str) -> list[str]:
         return {"one": ["▁We", "▁go", "ing", "."], "other": ["▁we", "▁", "go", "▁home", "!"]}[text]
 
-    assert intersection_over_union("one", "other", pieces) == 50  # we, go of we, go, ing, home
-    assert intersection_over_union("?", "!") == 100
+    assert intersection_over_union("one", "other", pieces) == 0.5  # we, go of we, go, ing, home
+    assert intersection_over_union("?", "!") == 1
     assert intersection_over_union("a", "b") == 0
 
 

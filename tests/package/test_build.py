@@ -15,7 +15,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, tmp_path):
+def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, pictures, tmp_path):
     for name in ("one", "other"):
         package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "cc-by-2.0", demo_models)
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
@@ -86,7 +86,7 @@ from pathlib import Path
 from toolkit.package import build
 
 run, target, models = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
-written = build.write_parquet
+written = build._write_parquet
 
 def slow(*arguments):
     files = written(*arguments)
@@ -94,7 +94,7 @@ def slow(*arguments):
     sys.stdin.readline()
     return files
 
-build.write_parquet = slow
+build._write_parquet = slow
 build.package_parabank(run, target, "demo", "1.0.0", "mit", models)
 """
 

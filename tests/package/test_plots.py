@@ -39,7 +39,7 @@ def test_the_funnel_says_the_counts(demo_parabank):
         assert text in said, text
 
 
-def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, tmp_path):
+def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, pictures, tmp_path):
     statistics = read_record(demo_parabank / "statistics.json")
     statistics["paraphrases_per_reference"] = {"0": 3, "1": 7}
     assert _draw_pictures(statistics | {"scores": {}}, tmp_path) == ["funnel", "lengths"]

@@ -72,7 +72,7 @@ def content(hub, tag, path):
 
 
 @pytest.mark.slow
-def test_published_versions_are_loaded_by_their_tags(hub, demo_parabank, demo_models, tmp_path):
+def test_published_versions_are_loaded_by_their_tags(hub, demo_parabank, demo_models, pictures, tmp_path):
     done = publish(hub, demo_parabank)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"{hub.url}/datasets/{NAME}/tree/v1.2.0"

@@ -151,7 +151,7 @@ def test_another_machine_makes_only_the_missing_shards(server, wanted, tmp_path)
 def test_what_cannot_be_reached_is_one_line(server, tmp_path, call, port, said):
     code = "from toolkit.bitext.read import read_bitext; from toolkit.system.command import run_command; "
     code += f"from toolkit.run.mirror import fetch_run; run_command('it', lambda: {call})"
-    away = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"} if port else {}
+    away = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_MAX_ATTEMPTS": "1"} if port else {}
     environment = {**ENVIRONMENT, **server, **away, "PARABANK_CACHE": str(tmp_path)}
     done = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.stderr.count("\n") == 1 and done.stderr.startswith(f"it: {said}"), done.stderr

@@ -62,7 +62,8 @@ def open_sheet(folder: Path) -> tuple[dict, Sheet]:
         ValueError: The folder holds no sheet, or another version's.
     """
     if not is_ours(folder / RECORD):
-        raise ValueError(f"wanted the folder of a sheet, got {folder} without {RECORD}: make one with annotate.py make")
+        remedy = "make one with parabank annotate make"
+        raise ValueError(f"wanted the folder of a sheet, got {folder} without {RECORD}: {remedy}")
     record = read_record(folder / RECORD, "make the sheet again")
     if record.get("sheet") not in SHEETS:
         sheet_name = record.get("sheet")

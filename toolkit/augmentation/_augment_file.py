@@ -25,6 +25,7 @@ from toolkit.augmentation.preview import Preview
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
+from toolkit.system.whole_files import whole_file
 
 
 def augment_file(settings: AugmentFile) -> Path:
@@ -78,8 +79,7 @@ def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, ou
         settings: The columns that are written.
         output: The file.
     """
-    temporary = output.with_name(f".{output.name}.tmp")
-    try:
+    with whole_file(output) as temporary:
         if data.records is not None and data.records.suffix == output.suffix:
             spans = settings.augmentation.spans
             changed = [*settings.columns, *(spans[column] for column in settings.columns if column in spans)]
@@ -88,9 +88,6 @@ def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, ou
         else:
             rows = bigger if settings.provenance else bigger.remove_columns(list(HIDDEN))
             write_values(rows, temporary, output.suffix)
-        temporary.replace(output)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _check_free_names(rows: Dataset) -> None:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from datasets import Dataset
 
 from toolkit.augmentation._records import BATCH, FileRows, Records, name_line, opened
-from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, csv_reader, delimiter_of
+from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, csv_reader, delimiter_of, not_csv
 from toolkit.bitext.text_file import broken, text_lines
 
 
@@ -60,7 +60,7 @@ def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str
                     yield reader.line_num, "".join(lines), fields
                 lines.clear()
         except csv.Error as error:
-            raise ValueError(f"{path}, line {reader.line_num}: wanted records of CSV, got others ({error})") from None
+            raise not_csv(path, reader.line_num, error) from None
         except UnicodeDecodeError:
             name_line(path)
             raise

@@ -30,7 +30,7 @@ from toolkit.system.errors import one_line
 from toolkit.system.lock import held
 from toolkit.system.processes import wait
 from toolkit.system.settings import SETTINGS, check_record, compare_code
-from toolkit.system.whole_files import read_record, write_whole
+from toolkit.system.whole_files import read_record, whole_file, write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -159,11 +159,12 @@ def _content_hash(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
     """Write a finished shard: an Arrow file, then its record."""
-    arrow, temporary = path.with_suffix(".arrow"), path.with_suffix(".tmp")
-    with ArrowWriter(features=new.features, path=str(temporary)) as writer:
+    with (
+        whole_file(path.with_suffix(".arrow")) as temporary,
+        ArrowWriter(features=new.features, path=str(temporary)) as writer,
+    ):
         writer.write_table(new.data.table)
         writer.finalize()
-    temporary.replace(arrow)
     write_whole(path, json.dumps({"content": content} | summary.record(), indent=1))
 
 

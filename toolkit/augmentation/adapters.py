@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from datasets import Dataset
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
 from toolkit.augmentation._new_rows import new_rows
 from toolkit.augmentation._text_inputs import texts_of
@@ -31,6 +30,10 @@ from toolkit.augmentation.summary import Summary
 from toolkit.paraphraser.names import BEST
 from toolkit.system.code_version import DIGITS
 from toolkit.system.errors import check_several
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser

@@ -1,7 +1,7 @@
 """Take the new rows that a classifier still gives the label of the row that they are made of, the surest first.
 
 A row that the classifier does not know itself gives few new rows or none: that was better than taking them unchecked
-(docs/results.md, "With checked labels").
+(docs/results/augmentation.md, "With checked labels").
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from toolkit.augmentation.parts import NewRow, _joined, _SkippedError
 from toolkit.augmentation.summary import Summary
-from toolkit.evaluate.transfer import classifier
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from sklearn.pipeline import Pipeline
+
+    from toolkit.score.semantic import Embedder
 
 
 FOLDS = 5  # ours: a row is judged by a classifier that has seen four fifths of the others
@@ -91,7 +91,7 @@ def _by_classifier(predict_labels: Classifier) -> Judge:
     return judge
 
 
-def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: SentenceTransformer, seed: int) -> Judge:
+def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: Embedder, seed: int) -> Judge:
     """Logistic regressions on embeddings, each trained without a fifth of the rows, which it judges.
 
     Args:
@@ -139,7 +139,7 @@ def _probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray)
         vectors: (inputs, features).
         labels: (inputs,).
     """
-    if not isinstance(model, Pipeline):
+    if not hasattr(model, "predict_proba"):
         return (labels == model).astype(float)
     probabilities = model.predict_proba(vectors)
     known = model.classes_[None, :] == labels[:, None]
@@ -148,10 +148,12 @@ def _probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray)
 
 def regression() -> Pipeline:
     """A logistic regression on embeddings, not trained yet."""
+    from toolkit.evaluate.transfer import classifier
+
     return classifier(PENALTY)
 
 
-def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarray:
+def features(inputs: Sequence[Input], encoder: Embedder) -> np.ndarray:
     """The embedding of each text; of several texts their embeddings, and of two also difference and product.
 
     Args:

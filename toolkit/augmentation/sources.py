@@ -16,7 +16,7 @@ from toolkit.augmentation.parts import _Part
 from toolkit.augmentation.settings import Augmentation
 from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
-from toolkit.encoder.load import load_encoder
+from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import covers
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
@@ -26,9 +26,8 @@ from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
     from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.score.semantic import Embedder
 
 CHOICES = 15  # ParaZh (Hao et al. 2022), section 4.4: of so many outputs one that says all keywords is selected
 ENCODER = "starter/encoder"
@@ -65,7 +64,7 @@ class _Source(Protocol):
     stages: int
 
     @property
-    def encoder(self) -> SentenceTransformer | None:
+    def encoder(self) -> Embedder | None:
         """A sentence encoder for that language, if there is one."""
         ...
 
@@ -97,7 +96,7 @@ class _Model:
         self.stages = reporting_stages(paraphraser.settings, *models)
 
     @property
-    def encoder(self) -> SentenceTransformer | None:
+    def encoder(self) -> Embedder | None:
         """See `_Source`."""
         return self.paraphraser.encoder
 
@@ -143,7 +142,7 @@ class _Pairs:
         self.allow_trivial = allow_trivial
         self.name, self.lang = Path(pairs).name, _language_of(pairs)
         self.record = {"pairs": self.name}
-        self.encoder = load_encoder(ENCODER) if covers(ENCODER, self.lang) else None
+        self.encoder = load_embedder(ENCODER) if covers(ENCODER, self.lang) else None
         with contextlib.ExitStack() as stack:
             self.connection = stack.enter_context(database())
             self.connection.execute("CREATE SEQUENCE place")

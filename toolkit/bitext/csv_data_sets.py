@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.bitext.csv_records import SAMPLE_LINES, delimiter_of
-from toolkit.bitext.text_file import decode, lines
+from toolkit.bitext.text_file import readable_lines
 
 # pandas would read "None", "null", "NA" and "nan" as no text, too
 EMPTY_IS_NONE: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
@@ -52,5 +52,5 @@ def csv_options(name: str, configuration: str | None, cache: str | None = None) 
     local = next((file for file in files if file.suffix == ".csv" and file.is_file()), None)
     if config.sep != COMMA or local is None:
         return EMPTY_IS_NONE
-    first = [decode(raw)[0] for raw in islice(lines(str(local)), SAMPLE_LINES)]
-    return EMPTY_IS_NONE | {"sep": delimiter_of(first)}
+    first = islice(readable_lines(str(local)), SAMPLE_LINES)
+    return EMPTY_IS_NONE | {"sep": delimiter_of(list(first))}

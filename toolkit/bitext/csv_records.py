@@ -36,7 +36,12 @@ def csv_records(lines: Iterable[str], path: object) -> Iterator[tuple[int, list[
             if record:
                 yield reader.line_num, record
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: wanted records of CSV, got others ({error})") from None
+        raise not_csv(path, reader.line_num, error) from None
+
+
+def not_csv(path: object, number: int, error: csv.Error) -> ValueError:
+    """The error of a file with a line whose quotes are wrong."""
+    return ValueError(f"{path}, line {number}: wanted records of CSV, got others ({error})")
 
 
 def delimiter_of(lines: list[str]) -> str:

@@ -17,6 +17,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from transformers import MarianTokenizer
 
 from toolkit.system.errors import check_several
+from toolkit.system.whole_files import whole_file
 
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
@@ -50,8 +51,7 @@ def train_pieces(
     """
     eos, unk, pad = specials
     sentencepiece.set_random_generator_seed(seed)
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as writer:
+    with whole_file(path) as temporary, temporary.open("wb") as writer:
         SentencePieceTrainer.train(
             sentence_iterator=iter(sentences),
             model_writer=writer,
@@ -70,7 +70,6 @@ def train_pieces(
             num_threads=1,
             minloglevel=2,
         )
-    temporary.rename(path)
 
 
 def marian_tokenizer(source: Path, target: Path, folder: Path) -> MarianTokenizer:

@@ -266,6 +266,16 @@ def text_lines(path: str) -> Iterator[str]:
         yield text
 
 
+def readable_lines(path: str) -> Iterator[str]:
+    """The lines of a text file without their line ends, with U+FFFD in place of what is not UTF-8.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        ValueError: As `lines`.
+    """
+    return (decode(raw)[0] for raw in lines(path))
+
+
 def read_text(path: str) -> str:
     """A whole text file in UTF-8, with its line ends as they are.
 

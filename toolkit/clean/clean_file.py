@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +19,7 @@ from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.rules import none_usable
 from toolkit.system.outputs import check_output_file
 from toolkit.system.settings import MAX_THREADS
+from toolkit.system.whole_files import whole_file
 
 CODECS = {".gz": "gzip", ".zst": "zstd"}  # of an output, as Arrow names them
 BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces
@@ -132,20 +132,14 @@ def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None
         path: The file.
         with_reasons: Whether text has the number of the line and the reason before source and reference.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with ExitStack() as stack:
-            if path.suffix == ".parquet":
-                yield _parquet_rows(temporary, stack)
-            else:
-                codec = CODECS.get(path.suffix)
-                file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
-                columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
-                yield lambda table: file.write(_encode_lines(table.select(columns), with_reasons))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as temporary, ExitStack() as stack:
+        if path.suffix == ".parquet":
+            yield _parquet_rows(temporary, stack)
+        else:
+            codec = CODECS.get(path.suffix)
+            file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
+            columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
+            yield lambda table: file.write(_encode_lines(table.select(columns), with_reasons))
 
 
 def _parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:

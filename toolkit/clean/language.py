@@ -6,7 +6,6 @@ microseconds for a text, and nearly a gigabyte in every process.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.bitext.languages import LABELS
+from toolkit.system.extras import require
 
-EXTRA = "pip install '.[language]' in the checkout"
 UNSURE = ("und", "undhtml", "zxx")  # heliport's labels for text that it cannot tell, for markup, and for no language
 # ours: languages that it confuses also in long sentences; of ja and zh only text without kana, `min_script_share` tells
 NEAR = ("no nb nn da", "bs hr sr sh", "id ms", "zh ja", "cs sk", "gl pt", "ru uk be bg mk")
@@ -25,10 +24,10 @@ def check_identifier(*langs: str) -> None:
     """Refuse to identify languages where heliport is not installed, or does not know one of them.
 
     Raises:
-        ValueError: It is so.
+        ModuleNotFoundError: It is not installed.
+        ValueError: It does not know one.
     """
-    if importlib.util.find_spec("heliport") is None:
-        raise ValueError(f"wanted heliport for --identify_from, got no such package: {EXTRA}, or leave it out")
+    require("heliport")
     for lang in langs:
         if lang not in LABELS:
             raise ValueError(f"wanted languages that heliport knows, got {lang!r}: leave --identify_from out")
@@ -55,6 +54,4 @@ def _accepted_labels(lang: str) -> frozenset[str]:
 @cache
 def _identifier() -> Any:
     """The identifier; it takes two seconds to load."""
-    from heliport import Identifier
-
-    return Identifier()
+    return require("heliport").Identifier()

@@ -28,7 +28,8 @@ EXACT = re.compile(
 )
 AFTER_ADDRESS = ".,!?;:'…。，！？"  # ends the sentence, not the address
 BULLET = re.compile(r"\s*(?:[-*+>•]|#{1,6}|\d+[.)])\s")
-SIGNS = frozenset("()[]{}【】《》〈〉「」『』*_#@&%\\•§¶†‡\u20e3")  # besides Unicode's symbols
+CHINESE_BRACKETS = frozenset("【】《》〈〉「」『』")  # other languages have quotes or italics for them
+SIGNS = CHINESE_BRACKETS | frozenset("()[]{}*_#@&%\\•§¶†‡\u20e3")  # besides Unicode's symbols
 SYMBOLS = ("Sc", "Sm", "So", "Sk")  # currency, mathematics, emoji and others, modifiers
 MONEY = {  # what a language says for the sign of a currency
     "en": {"$": "dollars?|bucks?|usd", "€": "euros?|eur", "£": "pounds?|quid|gbp|sterling", "¥": "yen|yuan|jpy|cny|rmb"}
@@ -53,10 +54,10 @@ NOTHING: dict[str, str] = {}
 
 
 @lru_cache(RECENT)
-def _marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], str]:
+def _marks(text: str, lang: str, text_lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], str]:
     """What must stay of a text: exact strings, single signs, both with their numbers, and the bullet that begins it.
 
-    >>> exact, signs, bullet = _marks("- Mail {name} at jo@example.org, it's 5 € (or less).", "en")
+    >>> exact, signs, bullet = _marks("- Mail {name} at jo@example.org, it's 5 € (or less).", "en", "en")
     >>> sorted(exact), sorted(signs), bullet
     ([('jo@example.org', 1), ('{name}', 1)], [('(', 1), (')', 1), ('€', 1)], '-')
     """
@@ -64,9 +65,10 @@ def _marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[
     bullet = BULLET.match(plain)
     plain = plain[bullet.end() :] if bullet else plain
     exact = Counter(mark.rstrip(AFTER_ADDRESS) or mark for mark in EXACT.findall(plain))
-    exact.update(_foreign_words(plain, lang))
+    exact.update(word for word in _foreign_words(plain, text_lang) if _foreign_words(word, lang))
     rest = EXACT.sub(" ", plain)
-    signs = Counter(c for c in rest if c in SIGNS or unicodedata.category(c) in SYMBOLS)
+    required = SIGNS if text_lang == lang else SIGNS - CHINESE_BRACKETS
+    signs = Counter(c for c in rest if c in required or unicodedata.category(c) in SYMBOLS)
     return frozenset(exact.items()), frozenset(signs.items()), bullet.group().strip() if bullet else ""
 
 
@@ -76,20 +78,23 @@ def _foreign_words(text: str, lang: str) -> list[str]:
     return [word for word in words if not OWN_LETTERS["en"].match(word)]
 
 
-def loses_mark(reference: str, candidate: str, lang: str) -> bool:
+def loses_mark(reference: str, candidate: str, lang: str, reference_lang: str | None = None) -> bool:
     """Whether a candidate lacks a placeholder, an address, a tag, a sign, an emoji or a bracket of its reference.
 
     >>> loses_mark("Hello {name}!", "Hi {name}!", "en"), loses_mark("Hello {name}!", "Hello name!", "en")
     (False, True)
     >>> loses_mark("It costs $5.", "It costs five dollars.", "en"), loses_mark("I love it 😂", "I love it", "en")
     (False, True)
+    >>> loses_mark("我读了《红楼梦》。", "I read Dream of the Red Chamber.", "en", "zh")
+    False
 
     Args:
         reference: A text.
         candidate: What should mean the same.
         lang: Of the candidate (ISO 639-1); of a language without `WORDS` every sign stays a sign.
+        reference_lang: Of the reference, if the candidate is a translation of it: words in its script need not stay.
     """
-    exact, signs, bullet = _marks(reference, lang)
+    exact, signs, bullet = _marks(reference, lang, reference_lang or lang)
     if not (exact or signs or bullet):
         return False
     plain = QUOTES.sub("'", candidate.translate(WIDE))

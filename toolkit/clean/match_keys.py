@@ -21,13 +21,16 @@ CONTEXT = "\u03a3"  # its lower case is another one at the end of a word
 def _character_keys() -> np.ndarray:
     """What `match_key` leaves of each code point: its lower case, 0 for nothing, or `ODD`: (POINTS,) of uint32."""
     table, may_compose = np.zeros(POINTS, np.uint32), unstable()
+    points = _code_points(all_characters())
+    table[points[may_compose[points]]] = ODD
     for character in all_characters():
-        plain = unicodedata.is_normalized("NFKC", character)
-        form = character if plain else unicodedata.normalize("NFKC", character)
-        if character.isalnum() or not plain or may_compose[ord(character)]:
-            key = match_key(character)
+        if not unicodedata.is_normalized("NFKC", character):
+            key, form = match_key(character), unicodedata.normalize("NFKC", character)
             odd = len(key) > 1 or may_compose[_code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
+        elif character.isalnum() and not table[ord(character)]:
+            key = lower if len(lower := character.lower()) == 1 else match_key(character)
+            table[ord(character)] = ord(key) if len(key) == 1 and character not in CONTEXT else ODD
     table[:0x80] = _byte_keys()[:0x80]  # control characters count as unstable, but leave nothing
     return table
 

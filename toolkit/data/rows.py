@@ -6,6 +6,7 @@ derived from them (`schema`), so a field added here appears everywhere.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -118,6 +119,53 @@ class Scores:
             return None
         assert self.forward_tokens
         return self.forward_logprob / self.forward_tokens
+
+    @property
+    def backward_score(self) -> float | None:
+        """Backward log-likelihood per token (nats, <= 0).
+
+        >>> Scores(backward_logprob=-3.0, backward_tokens=2).backward_score
+        -1.5
+        """
+        if self.backward_logprob is None:
+            return None
+        assert self.backward_tokens
+        return self.backward_logprob / self.backward_tokens
+
+
+# The properties of `Scores` as SQL, null where a property is None; {0} becomes what stands before the names of fields
+DERIVED_SQL = {
+    "dual": "{0}forward_logprob / {0}forward_tokens + {0}backward_logprob / {0}backward_tokens",
+    "dual_sum": "{0}forward_logprob + {0}backward_logprob",
+    "dual_per_token": "({0}forward_logprob + {0}backward_logprob) / {0}forward_tokens",
+    "translation_score": "{0}forward_logprob / {0}forward_tokens",
+    "backward_score": "{0}backward_logprob / {0}backward_tokens",
+}
+
+
+def score_sql(name: str, prefix: str = "") -> str:
+    """A score, measured or derived, as an expression of SQL.
+
+    >>> score_sql("dual_sum", "scores.")
+    'scores.forward_logprob + scores.backward_logprob'
+
+    Args:
+        name: A field of `Scores`, or one of `DERIVED_SQL`.
+        prefix: What stands before the name of a field, such as "scores.".
+    """
+    return DERIVED_SQL.get(name, f"{{0}}{name}").format(prefix)
+
+
+def measured_parts(names: Iterable[str]) -> list[str]:
+    """The fields of `Scores` that some scores are made of, each once.
+
+    >>> measured_parts(["dual_sum", "translation_score", "semantic"])
+    ['forward_logprob', 'backward_logprob', 'forward_tokens', 'semantic']
+
+    Args:
+        names: Fields of `Scores`, or names of `DERIVED_SQL`.
+    """
+    return list(dict.fromkeys(part for name in names for part in re.findall("[a-z_]+", score_sql(name))))
 
 
 @dataclass(slots=True)

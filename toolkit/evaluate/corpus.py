@@ -20,7 +20,7 @@ from toolkit.evaluate.trees import Parses, _tree_edit_distance, tree_edit_distan
 from toolkit.score.overlap import (
     RECENT,
     PieceSplitter,
-    intersection_over_union,
+    intersection_over_union_percentage,
     intersection_over_union_signature,
     without_punctuation,
 )
@@ -136,7 +136,7 @@ class Comparison:
     def add(self, reference: str, paraphrase: str) -> None:
         """Add one pair."""
         self.pairs += 1
-        self.shared += intersection_over_union(reference, paraphrase, self.pieces)
+        self.shared += intersection_over_union_percentage(reference, paraphrase, self.pieces)
         if self.parses is not None:
             self.compare_trees(self.parses, reference, paraphrase)
         self.buffer.append((bare_text(reference), bare_text(paraphrase)))

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
-from scipy.stats import spearmanr
-
 from toolkit.bitext.text_file import read_text
+from toolkit.system.extras import require
 
 GRAMMATICAL = 2  # in the terms of the file: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
 COPIES = "copies of the reference"  # the controls: an attentive annotator gives them `IDENTICAL`
@@ -274,4 +273,4 @@ def split_half(texts: Iterable[_JudgedText], judgments: Callable[[_JudgedText], 
             shuffled = random_generator.sample(list(values), len(values))
             half = len(values) // 2
             halves.append((fmean(shuffled[:half]), fmean(shuffled[half:])))
-    return float(spearmanr(*zip(*halves, strict=True)).statistic)
+    return float(require("scipy.stats").spearmanr(*zip(*halves, strict=True)).statistic)

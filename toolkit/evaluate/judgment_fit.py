@@ -15,10 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sacrebleu
-import sklearn
-from scipy.stats import pearsonr, spearmanr
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold
 
 from toolkit.evaluate.judged import GRAMMATICAL, _JudgedText, read_judged
 from toolkit.score.judgment import Regression, scorable
@@ -26,6 +22,7 @@ from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
 from toolkit.starters import starter
 from toolkit.system.contents import hash_file
+from toolkit.system.extras import require
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -106,7 +103,7 @@ def fit(values: np.ndarray, scores: np.ndarray, groups: np.ndarray, penalty: flo
     signs = np.array(list(SIGNS.values()))
     _, number, count = np.unique(groups, return_inverse=True, return_counts=True)
     sample_weight = len(groups) / len(count) / count[number]
-    ridge = Ridge(alpha=penalty, positive=True)
+    ridge = require("sklearn.linear_model").Ridge(alpha=penalty, positive=True)
     ridge.fit((values - mean) / deviation * signs, scores, sample_weight=sample_weight)
     weights = ridge.coef_ * signs / deviation
     return Regression(weights, float(ridge.intercept_ - mean @ weights))
@@ -114,7 +111,8 @@ def fit(values: np.ndarray, scores: np.ndarray, groups: np.ndarray, penalty: flo
 
 def _out_of_fold(judged: _JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
     """(pairs,) predictions of regressions that were fitted without the pair's reference; the indices of each fold."""
-    folds = list(GroupKFold(FOLDS, shuffle=True, random_state=SEED).split(judged.values, groups=judged.groups))
+    splits = require("sklearn.model_selection").GroupKFold(FOLDS, shuffle=True, random_state=SEED)
+    folds = list(splits.split(judged.values, groups=judged.groups))
     predictions = np.zeros(len(judged.scores))
     for training, fold in folds:
         regression = fit(judged.values[training], judged.scores[training], judged.groups[training])
@@ -129,7 +127,7 @@ def _last_fifth(references: list[str]) -> np.ndarray:
 
 def _rho(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation."""
-    return float(spearmanr(first, second).statistic)
+    return float(require("scipy.stats").spearmanr(first, second).statistic)
 
 
 def _within_references(predictions: np.ndarray, judged: _JudgedPairs) -> float:
@@ -161,6 +159,7 @@ def fit_figures(judged: _JudgedPairs) -> dict[str, float | list[float]]:
     bleu = np.array([sacrebleu.sentence_bleu(candidate, [reference]).score for reference, candidate in texts])
     length = -judged.values[:, list(SIGNS).index("length_difference")]
     rhos = [_rho(predictions[fold], judged.scores[fold]) for fold in folds]
+    pearsonr = require("scipy.stats").pearsonr
     linear = [float(pearsonr(predictions[fold], judged.scores[fold]).statistic) for fold in folds]
     figures: dict[str, float | list[float]] = {
         "pairs": len(predictions),
@@ -207,7 +206,7 @@ def regression_record(regression: Regression, figures: dict[str, Any], target: s
         "folds": FOLDS,
         "seed": SEED,
         "penalty": PENALTY,
-        "versions": {"numpy": np.__version__, "scikit-learn": sklearn.__version__},
+        "versions": {"numpy": np.__version__, "scikit-learn": require("sklearn").__version__},
         "starter": {STARTER: hash_file(starter(STARTER) / "model.safetensors")},
         "figures": figures,
     }

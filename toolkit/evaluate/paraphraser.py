@@ -16,7 +16,7 @@ from sacrebleu.metrics import BLEU
 
 from toolkit.evaluate.ibleu import ALPHA, TOKENIZERS, _sentence_ibleu, bleu_tokenizer, corpus_ibleu
 from toolkit.evaluate.tables import table
-from toolkit.score.overlap import intersection_over_union
+from toolkit.score.overlap import intersection_over_union_percentage
 from toolkit.system.extras import require
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
@@ -167,7 +167,7 @@ def _figures(
         "bleu": bleu,
         "input_bleu": input_bleu,
         **{name: 100 * fmean(score[name].fmeasure for score in scores) for name in ROUGE},
-        "intersection_over_union": fmean(intersection_over_union(*spaced) for spaced in separate),
+        "intersection_over_union": fmean(intersection_over_union_percentage(*spaced) for spaced in separate),
         "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in separate),
         **{name: fmean(measure(pairs)) for name, measure in measures.items()},
     }

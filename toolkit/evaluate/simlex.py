@@ -14,9 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from scipy.stats import spearmanr
-
 from toolkit.bitext.text_file import text_lines
+from toolkit.system.extras import require
 
 HEADER = ("word1", "word2", "SimLex999")
 UNSEEN = 0.0  # ParaNMT-50M, A.1: "assigning a similarity of 0 to unseen word pairs"
@@ -123,5 +122,5 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> _Correlation:
             f"wanted scores that tell word pairs apart, got one value for all {len(values)} of which {unseen} are "
             "unseen: count on more text"
         )
-    rho = float(spearmanr(values, [pair.similarity for pair in pairs]).statistic)
+    rho = float(require("scipy.stats").spearmanr(values, [pair.similarity for pair in pairs]).statistic)
     return _Correlation(100 * rho, len(pairs), unseen)

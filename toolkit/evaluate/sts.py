@@ -12,11 +12,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import pearsonr, spearmanr
 
-from toolkit.bitext.text_file import decode, lines
+from toolkit.bitext.text_file import decode, lines, readable_lines
 from toolkit.score.overlap import without_punctuation
 from toolkit.score.semantic import cosines
+from toolkit.system.extras import require
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -86,7 +86,7 @@ def _read_set(inputs: Path, golds: Path) -> _Pairs:
     Raises:
         ValueError: The files differ in length, a scored line has no second sentence, or a score is not in [0, 5].
     """
-    texts, scores = ([decode(raw)[0] for raw in lines(str(path))] for path in (inputs, golds))
+    texts, scores = (list(readable_lines(str(path))) for path in (inputs, golds))
     if len(texts) != len(scores):
         raise ValueError(
             f"wanted a score for every line, got {len(texts)} lines in {inputs} and {len(scores)} in {golds}: "
@@ -146,8 +146,7 @@ def _table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Re
         ValueError: A line has too few columns, or others than the header.
     """
     width = None
-    for number, raw in enumerate(lines(str(path)), 1):
-        text = decode(raw)[0]
+    for number, text in enumerate(readable_lines(str(path)), 1):
         if number > header:
             yield number, _fields(text, columns, path, number, width)
         else:
@@ -285,7 +284,8 @@ def agreement(similarity: np.ndarray, scores: np.ndarray, name: str) -> tuple[fl
         )
     if np.ptp(similarity) == 0:
         return 0.0, 0.0
-    return 100 * float(pearsonr(similarity, scores)[0]), 100 * float(spearmanr(similarity, scores)[0])
+    stats = require("scipy.stats")
+    return 100 * float(stats.pearsonr(similarity, scores)[0]), 100 * float(stats.spearmanr(similarity, scores)[0])
 
 
 def correlations(encoder: SentenceTransformer, pairs: _Pairs) -> tuple[float, float]:

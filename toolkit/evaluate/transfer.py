@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from toolkit.bitext.text_file import decode, lines
+from toolkit.bitext.text_file import readable_lines
 from toolkit.evaluate.sts import _encode_distinct, _read_sick, _table_rows, agreement
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import f1_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -70,8 +73,8 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
         ValueError: A line does not begin with an integer, or the file is empty.
     """
     texts, labels = [], []
-    for number, raw in enumerate(lines(str(path)), 1):
-        label, _, text = decode(raw)[0].partition(" ")
+    for number, line in enumerate(readable_lines(str(path)), 1):
+        label, _, text = line.partition(" ")
         if not label.isdecimal():
             raise ValueError(
                 f"wanted a whole number before the text, got {label!r} in line {number} of {path}: fetch it again"

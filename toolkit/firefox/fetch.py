@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import zstandard
+import pyarrow as pa
 from huggingface_hub import constants
 
 from toolkit.firefox.published import (
@@ -34,7 +34,7 @@ from toolkit.system.contents import hash_file
 from toolkit.system.errors import FULL, without_secrets
 from toolkit.system.lock import alone
 from toolkit.system.urls import answer_of, download, joined_url
-from toolkit.system.whole_files import remove_unfinished, write_whole
+from toolkit.system.whole_files import remove_unfinished, temporary_of, whole_file, write_whole
 
 PREFIX = "firefox/"  # of the name of a model: firefox/en-de
 ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror
@@ -235,12 +235,13 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
         OSError: It cannot be read or written, or is damaged every time.
         ValueError: What is sent is as published, but what it is compressed from is not.
     """
-    received, plain = (path.with_name(f".{path.name}.{os.getpid()}.{part}.tmp") for part in ("sent", "plain"))
+    compressed = temporary_of(path.with_name(f"{path.name}.sent"))
     try:
-        _retry(lambda: _download_whole(url, received, file))
-        if file.compressed:
-            _decompress(received, plain, file)
-        os.replace(plain if file.compressed else received, path)
+        with whole_file(path) as temporary:
+            received = compressed if file.compressed else temporary
+            _retry(lambda: _download_whole(url, received, file))
+            if file.compressed:
+                _decompress(received, temporary, file)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"wanted {path.name} at {without_secrets(url)}, got no such file: delete {path.parent} and fetch the model "
@@ -251,8 +252,7 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
             raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
         raise
     finally:
-        for copy in (received, plain):
-            copy.unlink(missing_ok=True)
+        compressed.unlink(missing_ok=True)
 
 
 def _download_whole(url: str, path: Path, file: _ModelFile) -> None:
@@ -281,12 +281,14 @@ def _decompress(received: Path, plain: Path, file: _ModelFile) -> None:
         with (
             received.open("rb") as source,
             plain.open("wb") as target,
-            zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream,
+            pa.CompressedInputStream(source, "zstd") as stream,
         ):
             while rest >= 0 and (block := stream.read(BLOCK)):
                 rest -= len(block)
                 target.write(block)
-    except zstandard.ZstdError:
+    except OSError as error:  # Arrow's of damaged data has no number; that of a full disk has one
+        if error.errno:
+            raise
         rest = -1
     if rest or hash_file(plain) != file.sha256:
         raise ValueError(

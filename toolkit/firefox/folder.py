@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import os
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from toolkit.firefox.published import NAMES
 from toolkit.system.contents import hash_file
 from toolkit.system.errors import named_line
 from toolkit.system.lock import alone
-from toolkit.system.whole_files import remove_unfinished
+from toolkit.system.whole_files import remove_unfinished, whole_file
 
 DIGITS = 12  # ours: of the hash of a folder's files
 BLOCK = 1 << 20  # ours: bytes that are read at a time
@@ -118,10 +117,10 @@ def _unpack(source: Path, path: Path) -> None:
         OSError: It cannot be written.
         ValueError: The file is damaged.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with _reading_file(source), _open_file(source) as content, temporary.open("wb") as target:
-            shutil.copyfileobj(content, target, BLOCK)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with (
+        whole_file(path) as temporary,
+        _reading_file(source),
+        _open_file(source) as content,
+        temporary.open("wb") as target,
+    ):
+        shutil.copyfileobj(content, target, BLOCK)

@@ -110,7 +110,7 @@ def _refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str
     batch = normal_batch(*sides, settings, source_lang, rows[0].lang)
     reasons = first_reasons(batch, settings, [None] * len(rows))
     for row, candidate, text, reason in zip(rows, candidates, batch.source.strings, reasons, strict=True):
-        mark_reason = "mark" if loses_mark(row.reference, text, source_lang) else None
+        mark_reason = "mark" if loses_mark(row.reference, text, source_lang, row.lang) else None
         candidate.text, candidate.reason = text, reason or mark_reason
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 
-from toolkit.bitext.text_file import lines
+from toolkit.bitext.text_file import readable_lines
 from toolkit.generate.inflections import _coarse, _is_plain
 
 RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
@@ -78,5 +78,4 @@ def _lines(path: Path) -> Iterator[str]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of paraphrases, got {path}, which is none: check the path")
-    for raw in lines(str(path)):
-        yield raw.decode("utf-8", "replace")
+    yield from readable_lines(str(path))

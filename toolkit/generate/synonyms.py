@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lemminflect
 
-from toolkit.bitext.text_file import decode, lines
+from toolkit.bitext.text_file import decode, lines, readable_lines
 
 PARTS = ("noun", "verb", "adj", "adv")
 
@@ -93,8 +93,8 @@ def _wordnet_sets(folder: Path) -> list[set[str]]:
 
 def _numbered_lines(file: Path) -> list[tuple[int, str]]:
     """The lines of a database file after its licence, which stands in lines that begin with two spaces."""
-    decoded = ((number, decode(raw)[0]) for number, raw in enumerate(lines(str(file)), 1))
-    return [(number, line) for number, line in decoded if line.strip() and not line.startswith("  ")]
+    numbered = enumerate(readable_lines(str(file)), 1)
+    return [(number, line) for number, line in numbered if line.strip() and not line.startswith("  ")]
 
 
 def _synset(line: str, number: int, file: Path) -> set[str]:

@@ -5,8 +5,6 @@ Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1, tables 12 and 13.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -20,6 +18,7 @@ from toolkit.data.database import database
 from toolkit.lexicon._counts import count_joint, frequent_words, number_words
 from toolkit.lexicon._pairs import fill_tokens
 from toolkit.system.errors import first_line
+from toolkit.system.whole_files import whole_file
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 
@@ -149,19 +148,13 @@ def _wanted_entries(
 
 def _write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
     """Write `associations` to a Parquet file, completely or not at all, and return the number of rows."""
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    name = str(temporary).replace("'", "''")
-    query = f"COPY ({LEXICON_SQL} ORDER BY word, {RANKING}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        entries = connection.execute(query).fetchall()[0][0]
-        os.replace(temporary, output)
-        return entries
+        with whole_file(output) as temporary:
+            name = str(temporary).replace("'", "''")
+            query = f"COPY ({LEXICON_SQL} ORDER BY word, {RANKING}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
+            return connection.execute(query).fetchall()[0][0]
     except (duckdb.IOException, OSError) as error:
         raise OSError(f"wanted to write {output}, got {first_line(error)}: choose another --output") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def paraphrases_of(lexicon: Path, word: str, limit: int) -> list[Entry]:

@@ -7,7 +7,6 @@ a file is unpacked once, into the cache of the user.
 from __future__ import annotations
 
 import copy
-import importlib.util
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from toolkit.models.checkpoint import reading_model, writing
 from toolkit.starters import resolve
 from toolkit.system.cache import cache_folder
 from toolkit.system.contents import hash_file
+from toolkit.system.extras import require
 
 SUFFIX = ".gguf"
 CONFIG = "config.json"
@@ -66,15 +66,15 @@ def _unpack_once(file: Path, name: str) -> Path:
         name: The model's name, for errors.
 
     Raises:
-        ValueError: The package `gguf` is missing, or `transformers` cannot read the file.
+        ModuleNotFoundError: The package `gguf` is not installed.
+        ValueError: `transformers` cannot read the file.
         OSError: The cache cannot be written.
     """
     cache = cache_folder() / "gguf"
     folder = cache / hash_file(file)[:DIGITS]
     if (folder / CONFIG).is_file():
         return folder
-    if importlib.util.find_spec("gguf") is None:
-        raise ValueError(f"wanted the package gguf for {name!r}, got none: pip install gguf")
+    require("gguf")
     cache.mkdir(parents=True, exist_ok=True)
     print(f"unpacking {name} into {folder}, once", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix=".", dir=cache) as temporary:

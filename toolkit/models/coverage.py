@@ -1,7 +1,7 @@
 """Which part of the toolkit knows which languages, and the one check that refuses a part for another language.
 
-docs/languages.md shows the table; a test compares them. What is not in the table does not depend on the language, or is
-a model of the user's.
+docs/guides/languages.md shows the table; a test compares them. What is not in the table does not depend on the
+language, or is a model of the user's.
 """
 
 from __future__ import annotations

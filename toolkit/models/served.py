@@ -17,6 +17,7 @@ from toolkit.models._gguf import checkpoint_path
 from toolkit.models.checkpoint import reading_model
 from toolkit.starters import shown_name
 from toolkit.system.errors import named_line, without_secrets
+from toolkit.system.extras import naming_extra
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -49,15 +50,12 @@ def connect(name: str, url: str) -> ServedModel:
         url: Of the server's API: "http://localhost:8000/v1".
 
     Raises:
-        ValueError: The package `openai` is missing, the server cannot be reached or has no such model, or there is no
+        ModuleNotFoundError: The package `openai` is not installed.
+        ValueError: The server cannot be reached or has no such model, or there is no
             tokenizer of that name.
     """
-    try:
+    with naming_extra():
         from openai import OpenAI, OpenAIError
-    except ImportError:
-        raise ValueError(
-            "wanted the package openai for --server, got none: pip install '.[server]' in the checkout"
-        ) from None
     address = without_secrets(url)
     client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
     try:

@@ -6,22 +6,23 @@ import math
 
 import duckdb
 
+from toolkit.data.rows import score_sql
+
 BINS = 50  # ours: of a score
-DUAL = "forward_logprob / forward_tokens + backward_logprob / backward_tokens"
-SCORES = {  # ours: by name, how a score is found in a pair, its least value (None if it has none) and its greatest
-    "dual": (DUAL, None, 0.0),
-    "dual_per_token": ("(forward_logprob + backward_logprob) / forward_tokens", None, 0.0),
-    "judgment": ("judgment", 0.0, 100.0),
-    "semantic": ("semantic", -1.0, 1.0),
-    "translation_score": ("forward_logprob / forward_tokens", None, 0.0),
-    "trigram_overlap": ("trigram_overlap", 0.0, 1.0),
-    "diversity": ("diversity", 0.0, 1.0),
-    "fluency": ("fluency", None, 0.0),
-    "given_reference": ("given_reference", None, 0.0),
-    "after_reference": ("after_reference", None, 0.0),
-    "relative_fluency": ("relative_fluency", -3.0, 3.0),
-    "edit_ratio": ("edit_ratio", 0.0, 1.0),
-    "intersection_over_union": ("intersection_over_union", 0.0, 1.0),
+SCORES = {  # ours: the least value of a score (None if it has none) and its greatest, in the order of the report
+    "dual": (None, 0.0),
+    "dual_per_token": (None, 0.0),
+    "judgment": (0.0, 100.0),
+    "semantic": (-1.0, 1.0),
+    "translation_score": (None, 0.0),
+    "trigram_overlap": (0.0, 1.0),
+    "diversity": (0.0, 1.0),
+    "fluency": (None, 0.0),
+    "given_reference": (None, 0.0),
+    "after_reference": (None, 0.0),
+    "relative_fluency": (-3.0, 3.0),
+    "edit_ratio": (0.0, 1.0),
+    "intersection_over_union": (0.0, 1.0),
 }
 EDGE_DIGITS = 6  # ours: decimals of an edge of a bin, so that it is the number that a reader writes
 LONGEST = 60  # ours: words; longer texts are counted in the last place
@@ -53,7 +54,8 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
         in each, the lower edge included; a score outside of the range is counted in the first or the last bin.
     """
     histograms = {}
-    for name, (score, minimum, maximum) in SCORES.items():
+    for name, (minimum, maximum) in SCORES.items():
+        score = score_sql(name)
         query = f"SELECT count({score}), min({score}) FROM read_parquet($pairs)"
         ((count, lowest),) = connection.execute(query, {"pairs": pairs}).fetchall()
         if not count:
@@ -86,7 +88,7 @@ def examples(connection: duckdb.DuckDBPyConnection, pairs: list[str], score_name
         `score`, the name of that score, and `lowest` and `random`, lists of pairs with `id`, `sentence1`, `sentence2`
         and `score`. Without any score there are no lowest.
     """
-    score = SCORES[score_names[0]][0] if score_names else "NULL::DOUBLE"
+    score = score_sql(score_names[0]) if score_names else "NULL::DOUBLE"
     orders = {"lowest": f"{score}, {BY_CHANCE}", "random": BY_CHANCE}
     record: dict = {"score": score_names[0] if score_names else None}
     for kind, order in orders.items():

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from toolkit.data.database import database
+from toolkit.data.rows import score_sql
 from toolkit.data.shards import dropped_of, is_whole
 
 BINS = 12  # ours: the last bin has no upper limit
@@ -57,7 +58,7 @@ SELECT published, reason, rank IS NOT NULL AS chosen,
     count(*) AS n, count(trigrams) AS measured, sum(trigrams) AS total, sum(trigrams * trigrams) AS squares
 FROM (
     SELECT published, reason, rank, cluster, text, semantic,
-        -forward_logprob / forward_tokens AS forward, -backward_logprob / backward_tokens AS backward,
+        -({score_sql("translation_score")}) AS forward, -({score_sql("backward_score")}) AS backward,
         round(trigram_overlap * {MILLIONTHS})::BIGINT AS trigrams,
         CASE WHEN len(origins) < 2 THEN origins[1].negative ELSE list_reduce(
             list_transform(origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)) END AS common,

@@ -16,6 +16,7 @@ from toolkit.data.rows import Candidate, Row, to_table
 from toolkit.data.shards import dropped_of, write_shard
 from toolkit.package.counts import _differences
 from toolkit.run.shard_runs import ALL, CHOSEN
+from toolkit.select.equal import BEST_KNOWN
 from toolkit.system.whole_files import write_whole
 
 
@@ -63,6 +64,6 @@ def _kept_candidates(row: Row, max_others: int) -> list[Candidate]:
 
 def _place_of(candidate: Candidate) -> tuple[int, float]:
     """What candidates that were not chosen are sorted by: their first score, and minus its value."""
-    scores = (candidate.scores.dual, candidate.scores.judgment, candidate.scores.translation_score)
+    scores = [getattr(candidate.scores, name) for name in BEST_KNOWN]
     sort_keys = ((position, -score) for position, score in enumerate(scores) if score is not None)
     return next(sort_keys, (len(scores), 0.0))

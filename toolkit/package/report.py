@@ -18,9 +18,8 @@ import jinja2
 
 from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
-from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
+from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of, score_sql
 from toolkit.data.shards import INPUTS
-from toolkit.package._histograms import SCORES
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, _check_whole, files_of, is_parabank
 from toolkit.package.keep import _place_of
@@ -147,10 +146,10 @@ def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers
         "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
-            name: scores[name] | {"label": _label(name, statistics), "most": name in AT_MOST, "sql": SCORES[name][0]}
+            name: scores[name] | {"label": _label(name, statistics), "most": name in AT_MOST, "sql": score_sql(name)}
             for name in names
         },
-        "columns": [name for name in names if SCORES[name][0] == name],
+        "columns": [name for name in names if score_sql(name) == name],
         "reasons": OF_CANDIDATES,
         "rows": [_shown_row(row, names) for row in rows],
     }

@@ -14,9 +14,6 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from sentence_transformers import CrossEncoder
-from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
-from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
@@ -25,6 +22,12 @@ from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import _FitSettings
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+    from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 
 LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import scipy
-import sklearn
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 
 from toolkit.bitext.csv_records import csv_records
 from toolkit.bitext.text_file import text_lines
@@ -25,6 +22,12 @@ from toolkit.package.pair_columns import check_texts, number_of, pair_columns
 from toolkit.package.read import say_once
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import NAMED
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    import scipy
+    import sklearn
+    from sklearn.metrics import accuracy_score, f1_score
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

@@ -36,7 +36,7 @@ from toolkit.select.filter import (
 from toolkit.translator.load import Translator
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from toolkit.score.semantic import Embedder
 
 BATCH_TEXTS = 64  # ours: texts that are encoded at a time
 READ_BACK = 4  # ours: one in so many of the candidates that a language model reads is read back
@@ -57,7 +57,7 @@ class _Scorers:
 
     forward: Translator
     backward: Translator
-    encoder: SentenceTransformer | None
+    encoder: Embedder | None
     critic: LanguageModel | None
 
 

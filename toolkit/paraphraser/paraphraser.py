@@ -21,7 +21,7 @@ from toolkit.data.progress import rows_bar
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet, times_said
-from toolkit.encoder.load import load_encoder
+from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser._sentences import join, parts_of
@@ -39,7 +39,7 @@ from toolkit.system.memory import release_memory
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from toolkit.score.semantic import Embedder
 
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
@@ -103,7 +103,7 @@ class Paraphraser:
     backward: Translator
     forward: Translator | None  # into the pivot language; None where the model reads the text itself
     pivot_lang: str | None
-    encoder: SentenceTransformer | None
+    encoder: Embedder | None
     critic: LanguageModel | None
     rewriters: list[Rewriter]  # whose candidates join those of two translators
     known_words: frozenset[str]
@@ -160,7 +160,7 @@ class Paraphraser:
             self._load_pivot(models, dtype, device)
         else:
             self._load_model(name, backward, prefix, dtype, device)
-        self.encoder = None if encoder is None else load_encoder(encoder, device)
+        self.encoder = None if encoder is None else load_embedder(encoder, device)
         if self.settings.judges:
             critic = critic or installed
         self.critic = None if critic is None else load_critic(critic, dtype, device)

@@ -40,7 +40,7 @@ from toolkit.select.rank import rank_best_and_others, rank_rows
 from toolkit.translator.load import Translator
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from toolkit.score.semantic import Embedder
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
@@ -50,7 +50,7 @@ def _paraphrase_rows(
     rows: Iterable[Row],
     model: Translator,
     backward: Translator,
-    encoder: SentenceTransformer | None,
+    encoder: Embedder | None,
     settings: Paraphrasing,
     constraints: Mapping[str, ConstraintSet],
     known_words: Set[str] = frozenset(),

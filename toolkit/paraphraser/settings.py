@@ -25,7 +25,9 @@ DTYPES = ("auto", "float32", "bfloat16")
 
 @dataclass(frozen=True)
 class Paraphrasing:
-    """How texts are paraphrased. The numbers are ours, chosen on validation data (docs/paraphrasers.md).
+    """How texts are paraphrased.
+
+    The numbers are ours, chosen on validation data (docs/results/paraphraser-defaults.md).
 
     Attributes:
         n: The most paraphrases of a text.

@@ -12,7 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch.nn import Module
 
 from toolkit.encoder.load import load_encoder
-from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
+from toolkit.encoder.modules import ParaphrasticEncoder
+from toolkit.encoder.network import WEIGHTS
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
 from toolkit.package.templates import TEMPLATES
 from toolkit.publish._folder import made_beside, read_training

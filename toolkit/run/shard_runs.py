@@ -250,7 +250,6 @@ def started(
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
     """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
-    remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE, all_made(folder))
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
@@ -389,17 +388,20 @@ def few_collections() -> Iterator[None]:
     """Search for cycles of objects less often in the block, and not among the objects that are there before it.
 
     A shard is hundreds of thousands of objects without cycles, the models and libraries as many more; to search all of
-    them whenever a few hundred are new took a fifth of the time of all that is not a model.
+    them whenever a few hundred are new took a fifth of the time of all that is not a model. If the caller has frozen
+    objects, these stay as they are, and no others are frozen.
     """
-    thresholds = gc.get_threshold()
+    thresholds, is_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
     gc.collect()
-    gc.freeze()
+    if not is_frozen:
+        gc.freeze()
     gc.set_threshold(NEW_OBJECTS, *thresholds[1:])
     try:
         yield
     finally:
         gc.set_threshold(*thresholds)
-        gc.unfreeze()
+        if not is_frozen:
+            gc.unfreeze()
 
 
 def _apply_recipe(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 They are ours; the papers' builders have them off, but for those of `ALWAYS`: a text without a letter, or without a
 placeholder of its reference, is a paraphrase for nobody. The others read words, not meanings, so they refuse some good
-candidates: docs/paraphrasers.md has how many, measured on human judgments.
+candidates: docs/results/judgments.md has how many, measured on human judgments.
 """
 
 from __future__ import annotations

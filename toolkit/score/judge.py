@@ -126,9 +126,7 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
     changes = _word_changes(reference, text)
     values: dict[str, float | None] = {
         "forward": scores.translation_score,
-        "backward": scores.backward_logprob
-        and scores.backward_tokens
-        and scores.backward_logprob / scores.backward_tokens,
+        "backward": scores.backward_score,
         "given_reference": scores.given_reference,
         "after_reference": scores.after_reference,
         "changed_words": scores.changed_words,

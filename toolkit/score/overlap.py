@@ -101,10 +101,10 @@ def intersection_over_union_signature(pieces: PieceSplitter | None = None) -> st
 
 
 def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitter | None = None) -> float:
-    """The words that two texts share, over all words of either, as sets, x 100.
+    """The words that two texts share, over all words of either, as sets.
 
     >>> intersection_over_union("We go home.", "We go now!")
-    50.0
+    0.5
 
     Args:
         reference: A text.
@@ -113,9 +113,21 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
             Chinese by jieba.
 
     Returns:
-        A number in [0, 100]; 100 where neither text has a word.
+        A share in [0, 1]; 1 where neither text has a word.
 
     Source: ParaBank 2, section 3.6, "Lexical diversity".
+    """
+    return intersection_over_union_percentage(reference, paraphrase, pieces) / 100
+
+
+def intersection_over_union_percentage(reference: str, paraphrase: str, pieces: PieceSplitter | None = None) -> float:
+    """`intersection_over_union` as a percentage, which the measures of a corpus average, as the paper's tables do.
+
+    >>> intersection_over_union_percentage("We go home.", "We go now!")
+    50.0
+
+    Returns:
+        A number in [0, 100]. The share is made of it, not it of the share: so both keep the digits that they had.
     """
     reference_pieces, paraphrase_pieces = _piece_set(reference, pieces), _piece_set(paraphrase, pieces)
     union = reference_pieces | paraphrase_pieces
@@ -143,5 +155,5 @@ def overlap_rows(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
         for candidate in row.candidates:
             if candidate.reason is None:
                 shared = intersection_over_union(row.reference, candidate.text, pieces.split)
-                candidate.scores.intersection_over_union = shared / 100
+                candidate.scores.intersection_over_union = shared
         yield row

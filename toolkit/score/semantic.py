@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,13 +15,27 @@ from toolkit.data.rows import Row
 from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    import torch
 
 Measure = Callable[[Sequence[tuple[str, str]]], list[float]]
 DECIMALS = 6  # ours: the precision of float32 vectors; further digits differ from batch to batch
 
 
-def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
+class Embedder(Protocol):
+    """What gives vectors of texts: a SentenceTransformer, or `toolkit.encoder.network` without that library."""
+
+    @property
+    def max_seq_length(self) -> Any:
+        """The most tokens that are read of a text."""
+
+    def parameters(self) -> Iterator[torch.Tensor]:
+        """The weights."""
+
+    def encode(self, texts: list[str], /, *, batch_size: int, show_progress_bar: bool) -> np.ndarray:
+        """The vectors of texts, (texts, size) float32."""
+
+
+def semantic_signature(encoder: Embedder, name: str) -> str:
     """The settings of the paraphrase score: the encoder, its size, and the most tokens that it reads of a text.
 
     Args:
@@ -33,7 +47,7 @@ def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
     return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{tokens}|decimals:{DECIMALS}|v:1.0.0"
 
 
-def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:
+def semantic_rows(rows: Iterable[Row], encoder: Embedder, batch_size: int) -> Iterator[Row]:
     """Fill `semantic` of every candidate without a reason: its cosine with the reference.
 
     Distinct texts of a shard are encoded once, batched by length. The encoder truncates texts that are too long for it.
@@ -65,7 +79,7 @@ def measured_rows(rows: Iterable[Row], measure: Measure) -> Iterator[Row]:
     yield from shard
 
 
-def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: SentenceTransformer, batch_size: int = 256) -> list[float]:
+def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: Embedder, batch_size: int = 256) -> list[float]:
     """The cosine of each pair of texts; each distinct text is encoded once.
 
     Args:

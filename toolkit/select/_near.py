@@ -13,12 +13,12 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-from rensa import RMinHash
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION
 from toolkit.clean.texts import Texts, ranges
 from toolkit.select.equal import _with_keys
 from toolkit.select.pairs import _numbered_pairs
+from toolkit.system.extras import require
 
 NGRAM, WIDE_NGRAM = 4, 2  # ours: characters of an n-gram; a Chinese character says as much as some Latin letters
 VALUES = 64  # ours: MinHash values of a pair
@@ -129,7 +129,7 @@ def band_hashes(grams: np.ndarray, offsets: np.ndarray, rows: int) -> np.ndarray
     Returns:
         (N, VALUES // rows) of uint64.
     """
-    matrix = RMinHash.digest_matrix_from_flat_token_hashes(grams, offsets, VALUES, SEED)
+    matrix = require("rensa").RMinHash.digest_matrix_from_flat_token_hashes(grams, offsets, VALUES, SEED)
     values = np.array(matrix.to_rows(), np.uint64).reshape(len(offsets) - 1, VALUES // rows, rows)
     hashes = np.broadcast_to(np.arange(VALUES // rows, dtype=np.uint64), values.shape[:2])
     for n in range(rows):

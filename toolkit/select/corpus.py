@@ -34,7 +34,7 @@ from toolkit.data.shards import (
 from toolkit.system.outputs import CONTAMINATION
 from toolkit.system.processes import mine, wait
 from toolkit.system.settings import SETTINGS
-from toolkit.system.whole_files import read_record, remove_unfinished, write_whole
+from toolkit.system.whole_files import read_record, remove_unfinished, whole_file, write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -112,12 +112,10 @@ def write_choice(shards: list[Path], settings: dict, rule: Rule, folder: Path) -
 
 def _write_refused(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Write the table `refused` to a file, whole or not at all, in the order of the shards and rows."""
-    temporary = path.with_name(f".{path.name}.tmp")
     reader = connection.sql("FROM refused ORDER BY ALL").to_arrow_reader(BATCH_ROWS)
-    with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
+    with whole_file(path) as temporary, pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch)
-    temporary.replace(path)
 
 
 def _copy_chosen(shards: list[Path], folder: Path) -> list[Path]:

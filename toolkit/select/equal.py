@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from toolkit.clean.match_keys import match_keys
 from toolkit.data.database import database
+from toolkit.data.rows import measured_parts, score_sql
 from toolkit.select.pairs import _chosen_pairs
 
 # ours: DuckDB's part of the memory, whatever the number of pairs, and the threads that share it. Beyond some million
@@ -28,15 +29,12 @@ PAIRS_SQL = """
 CREATE TEMP TABLE pairs
     (shard INTEGER, candidate INTEGER, key UHUGEINT, copy BOOLEAN, rank INTEGER, score DOUBLE)
 """
-# of `scores`, what orders equal pairs
-SCORES = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "judgment")
-INSERT_SQL = """
+BEST_KNOWN = ("dual", "judgment", "translation_score")  # candidates are ordered by the first of these that they have
+INSERT_SQL = f"""
 INSERT INTO pairs
-SELECT $shard, candidate, md5_number(concat(reference, chr(31), text)), reference = text, rank, coalesce(
-    s.forward_logprob / s.forward_tokens + s.backward_logprob / s.backward_tokens,
-    s.judgment,
-    s.forward_logprob / s.forward_tokens)
-FROM (SELECT *, scores AS s FROM chosen)
+SELECT $shard, candidate, md5_number(concat(reference, chr(31), text)), reference = text, rank,
+    coalesce({", ".join(score_sql(name, "scores.") for name in BEST_KNOWN)})
+FROM chosen
 """
 REPEATED_SQL = """
 CREATE TEMP TABLE repeated AS
@@ -75,7 +73,7 @@ def find_equal_pairs(shards: list[Path]) -> _EqualPairs:
     with database(MEMORY_LIMIT, THREADS) as connection:
         connection.execute(PAIRS_SQL)
         for number, shard in enumerate(shards):
-            for pairs in _chosen_pairs(shard, ["reference"], ["text"], SCORES):
+            for pairs in _chosen_pairs(shard, ["reference"], ["text"], measured_parts(BEST_KNOWN)):
                 connection.register("chosen", _with_keys(pairs))
                 connection.execute(INSERT_SQL, {"shard": number})
         connection.execute(REPEATED_SQL)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from toolkit.data.rows import measured_parts, score_sql
 from toolkit.data.shards import candidates_of, read_tables, shard_number
 
 ELEMENT = "candidates.list.element"  # the columns of a candidate, as Parquet names them
@@ -20,21 +21,13 @@ BATCH_ROWS = 10_000  # ours: rows in memory at a time, with these columns of all
 
 # The scores by which pairs are compared over a corpus, as SQL over the column `scores`
 SCORES = {
-    "semantic": "scores.semantic",
-    "trigram_overlap": "scores.trigram_overlap",
-    "translation_score": "scores.forward_logprob / scores.forward_tokens",
-    "dual": "scores.forward_logprob / scores.forward_tokens + scores.backward_logprob / scores.backward_tokens",
-    "dual_per_token": "(scores.forward_logprob + scores.backward_logprob) / scores.forward_tokens",
-    "given_reference": "scores.given_reference",
-    "relative_fluency": "scores.relative_fluency",
-    "judgment": "scores.judgment",
-    "ranking": "scores.ranking",
+    name: score_sql(name, "scores.")
+    for name in (
+        *("semantic", "trigram_overlap", "translation_score", "dual", "dual_per_token"),
+        *("given_reference", "relative_fluency", "judgment", "ranking"),
+    )
 }
-# what of `scores` they need
-PARTS = (
-    *("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens"),
-    *("semantic", "trigram_overlap", "given_reference", "relative_fluency", "judgment", "ranking"),
-)
+PARTS = measured_parts(SCORES)  # what of `scores` they need
 
 
 def _chosen_pairs(

@@ -12,17 +12,14 @@ from pathlib import Path
 import duckdb
 
 from toolkit.data.database import database, lock
-from toolkit.data.rows import Row, Scores, hints_of
+from toolkit.data.rows import Row, Scores, hints_of, score_sql
 from toolkit.data.shards import named_if_broken
 from toolkit.system.errors import first_line
 
 LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
+DERIVED = ("dual", "dual_sum", "dual_per_token", "translation_score")
 NAMES = {  # what a condition may name, and how it is found in a candidate `c`
-    **{name: f"c.scores.{name}" for name in hints_of(Scores)},
-    "dual": "c.scores.forward_logprob / c.scores.forward_tokens + c.scores.backward_logprob / c.scores.backward_tokens",
-    "dual_sum": "c.scores.forward_logprob + c.scores.backward_logprob",
-    "dual_per_token": "(c.scores.forward_logprob + c.scores.backward_logprob) / c.scores.forward_tokens",
-    "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
+    **{name: score_sql(name, "c.scores.") for name in (*hints_of(Scores), *DERIVED)},
     "draws": "c.draws",
 }
 EXAMPLE = "semantic >= 0.7 and trigram_overlap < 0.5"

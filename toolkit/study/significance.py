@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+
+from toolkit.system.extras import require
 
 ALPHA, POWER = 0.05, 0.8  # the usual level of a test, and the usual power that is planned for
 MOST_SEEDS = 10_000  # ours: nobody trains more often
@@ -98,7 +99,7 @@ def compare(
 def _p_value(mean: float, deviation: float, differences: np.ndarray) -> float:
     """The p-value of a paired t-test, or of a sign test where all seeds have the same difference."""
     if deviation:
-        return float(stats.ttest_1samp(differences, 0.0).pvalue)
+        return float(require("scipy.stats").ttest_1samp(differences, 0.0).pvalue)
     return 1.0 if mean == 0 else 2.0 ** (1 - len(differences))
 
 
@@ -143,6 +144,7 @@ def _seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, pow
 
 def _power_of(effect: float, seeds: int, alpha: float) -> float:
     """The probability that a two-sided paired t-test finds a difference of `effect` standard deviations."""
+    stats = require("scipy.stats")
     limit = stats.t.ppf(1 - alpha / 2, seeds - 1)
     away = effect * math.sqrt(seeds)
     power = stats.nct.sf(limit, seeds - 1, away) + stats.nct.cdf(-limit, seeds - 1, away)

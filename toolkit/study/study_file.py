@@ -13,7 +13,7 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
-from toolkit.encoder.load import load_encoder
+from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import check_language_of
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.study._paraphrase_cache import CachedParaphraser
@@ -99,7 +99,7 @@ def _choose_trial(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
     kind = settings.chosen_classifier
     if kind == EMBEDDINGS:
-        return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
+        return on_embeddings(load_embedder(settings.encoder), settings.columns, settings.label)
     if kind == WORDS:
         return by_estimator(text_regression(), settings.columns[0], settings.label)
     return by_trainer(kind, settings.columns, settings.label, settings.steps)

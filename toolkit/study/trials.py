@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from datasets import Dataset
-from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 from toolkit.augmentation.label_check import features, regression
 from toolkit.bitext.words import spaced
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.system.extras import naming_extra
+
+with naming_extra():
+    from sklearn.base import clone
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from toolkit.score.semantic import Embedder
 
 Trial = Callable[[Dataset, Dataset, int], float]
 
@@ -34,7 +37,7 @@ ITERATIONS = 2000  # ours: enough for every fit to converge
 LEARNING_RATE, WARMUP = 5e-5, 0.1  # Devlin et al. (2018), section A.3
 
 
-def on_embeddings(encoder: SentenceTransformer, columns: Sequence[str], label: str) -> Trial:
+def on_embeddings(encoder: Embedder, columns: Sequence[str], label: str) -> Trial:
     """A logistic regression on frozen embeddings; every text is encoded once in a study.
 
     Args:

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING
 from toolkit.system.errors import one_line, without_secrets
 from toolkit.system.outputs import LOCK
 from toolkit.system.processes import wait
+from toolkit.system.whole_files import remove_unfinished
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 def held(folder: Path, state: PartialState) -> Iterator[None]:
     """Lock a folder for all processes of this launch, or raise an error while another launch works in it.
 
-    The main process takes an exclusive lock and turns it into a shared one; then the other processes share it.
+    The main process takes an exclusive lock, removes what killed processes left of files, and turns the lock into a
+    shared one; then the other processes share it.
 
     Args:
         folder: The folder of a run or a training; it is created if it does not exist.
@@ -44,6 +46,7 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
             take(file, fcntl.LOCK_EX, folder)
             file.truncate(0)
             write_holder(file)
+            remove_unfinished(folder)
             take(file, fcntl.LOCK_SH, folder)
         wait(state)
         if not state.is_main_process:

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from toolkit.system.whole_files import TEMPORARY
+
 CONTAMINATION = "contamination.json"  # of a run and of its data set: the evaluation sets that were searched
 MANIFEST = "parabank.json"  # of a packaged parabank
 # in a model's folder: its languages, and what was measured when it was published; its key "toolkit" marks our folders
 MEASURED = "measured.json"
 SCHEME = re.compile(r"[a-z][a-z0-9+]*:/")  # a path that was made of a URL has one slash less
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.system.lock`)
-TEMPORARY = re.compile(r"\..*\.tmp")  # names of files that are being written
 
 
 def check_output_file(
@@ -85,7 +86,7 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
 
 def _is_content(path: Path) -> bool:
     """Whether a file of a folder is more than a lock, or what a killed process left of a file."""
-    return path.name != LOCK and not TEMPORARY.fullmatch(path.name)
+    return path.name != LOCK and not path.match(TEMPORARY)
 
 
 def is_ours(record: Path) -> bool:

@@ -24,6 +24,7 @@ import yaml
 from toolkit.system.code_version import CODE, check_code, code_version
 from toolkit.system.contents import CONTENT
 from toolkit.system.errors import one_line, public_record
+from toolkit.system.extras import require
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
@@ -45,9 +46,7 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command line; or complete it, if a shell asks for that."""
         if "_ARGCOMPLETE" in os.environ:
-            import argcomplete
-
-            argcomplete.autocomplete(self)
+            require("argcomplete").autocomplete(self)
         return super().parse_args(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.system.errors import named_line, without_secrets
+from toolkit.system.whole_files import temporary_of
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -333,7 +334,7 @@ def _fetch_batch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool]
     Raises:
         OSError: A file cannot be read or has another size than it should; the disk is full.
     """
-    copies = {url: path.with_name(f".{path.name}.{os.getpid()}.tmp") for url, path in urls.items()}
+    copies = {url: temporary_of(path) for url, path in urls.items()}
     try:
         _get(copies)
         for url in [url for url in copies if _lacks(url, copies[url])]:
@@ -388,8 +389,9 @@ def send(path: Path, url: str) -> None:
             return
         folder, _, name = target.rpartition("/")
         system.makedirs(folder, exist_ok=True)
-        system.put_file(str(path), f"{folder}/.{name}.{os.getpid()}.tmp")
-        system.mv(f"{folder}/.{name}.{os.getpid()}.tmp", target)
+        temporary = f"{folder}/{temporary_of(Path(name))}"
+        system.put_file(str(path), temporary)
+        system.mv(temporary, target)
 
 
 def send_together(urls: Mapping[str, Path]) -> None:

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+TEMPORARY = ".*.tmp"  # the names of files that are being written, see `temporary_of`
+
+
+def temporary_of(path: Path) -> Path:
+    """The hidden name beside a file under which this process writes it.
+
+    >>> temporary = temporary_of(Path("build/words.txt"))
+    >>> temporary.name == f".words.txt.{os.getpid()}.tmp" and temporary.match(TEMPORARY)
+    True
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file that appears whole or not at all: the block writes it under a temporary name, and then it is renamed.
+
+    After an error in the block the temporary file is gone, and an older file of the name is as it was. What a killed
+    process leaves is removed by `remove_unfinished`.
+
+    Args:
+        path: The file; its folder is created.
+
+    Yields:
+        The temporary name.
+
+    Raises:
+        OSError: The folder cannot be created, or the file cannot be renamed.
+    """
+    temporary = temporary_of(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):  # so that the error of the block is raised
+            temporary.unlink()
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -13,20 +53,15 @@ def write_whole(path: Path, content: bytes | str) -> None:
     Raises:
         OSError: The disk is full, or another error of the file system; the message names the path.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with whole_file(path) as temporary, temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
     except OSError as error:
         message = f"{path}, which was not written; every file that was finished is kept"
         raise OSError(error.errno, error.strerror, message) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_record(file: Path, remedy: str = "delete its folder") -> dict:
@@ -50,5 +85,5 @@ def read_record(file: Path, remedy: str = "delete its folder") -> dict:
 
 def remove_unfinished(folder: Path) -> None:
     """Delete the temporary files of killed processes; the caller has locked the folder, so no other process writes."""
-    for leftover in folder.glob(".*.tmp"):
+    for leftover in folder.glob(TEMPORARY):
         leftover.unlink()

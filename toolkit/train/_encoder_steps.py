@@ -15,7 +15,8 @@ from accelerate.utils import gather, reduce
 from torch import Tensor
 from torch.nn.functional import pad
 
-from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of
+from toolkit.encoder.modules import ParaphrasticEncoder
+from toolkit.encoder.network import Features, kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.models.precision import in_bfloat16
 from toolkit.train._encoder_loss import margin_loss, ranking_loss

@@ -90,5 +90,5 @@ def size_of(model: PreTrainedModel) -> Size:
 def _other_model(name: str, description: str) -> ValueError:
     """The error of a base model that this training did not make."""
     return ValueError(
-        f"wanted a translator that train_translator.py made, got {name!r}, {description}: give another model"
+        f"wanted a translator that parabank train translator made, got {name!r}, {description}: give another model"
     )

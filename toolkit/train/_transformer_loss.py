@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.losses.gradcache import CachedLossMixin
-from sentence_transformers.sentence_transformer.losses import (
-    CachedMultipleNegativesRankingLoss,
-    MultipleNegativesRankingLoss,
-)
-from sentence_transformers.util import all_gather, all_gather_with_grad
 from torch import Tensor, nn
 
 from toolkit.encoder.settings import TransformerTraining
+from toolkit.system.extras import naming_extra
 from toolkit.train._encoder_loss import SCALE, margin_loss
 from toolkit.train._negatives import nearest
+
+with naming_extra():
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.losses.gradcache import CachedLossMixin
+    from sentence_transformers.sentence_transformer.losses import (
+        CachedMultipleNegativesRankingLoss,
+        MultipleNegativesRankingLoss,
+    )
+    from sentence_transformers.util import all_gather, all_gather_with_grad
 
 
 class MegaBatchMargin(CachedLossMixin, nn.Module):

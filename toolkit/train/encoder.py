@@ -17,11 +17,13 @@ from accelerate import PartialState
 from tqdm import tqdm
 
 from toolkit.clean.evaluation_sets import read_sets
-from toolkit.encoder.modules import ParaphrasticEncoder, kind_of, sentence_transformer
+from toolkit.encoder.modules import ParaphrasticEncoder, sentence_transformer
+from toolkit.encoder.network import kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.checkpoint import read_state, writing
+from toolkit.system.whole_files import whole_file
 from toolkit.train._encoder_steps import Fitting, mega_batch
 from toolkit.train._held_out import outcome_beside, starter_for
 from toolkit.train._session import begin
@@ -183,10 +185,5 @@ def _save_checkpoint(path: Path, state: dict) -> None:
     Raises:
         OSError: It cannot be written; the previous checkpoint is kept.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with writing(path):
-            torch.save(state, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as temporary, writing(path):
+        torch.save(state, temporary)

@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.bitext.words import token_count
 from toolkit.clean.contamination import EvaluationSet, search_for
-from toolkit.encoder.modules import ParaphrasticEncoder
+from toolkit.encoder.network import ParaphrasticNetwork
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
 from toolkit.package import read as package
@@ -142,7 +142,7 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int, sets: Sequence[Eval
     )
 
 
-def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:
+def prepare_texts(texts: Sequence[str], encoder: ParaphrasticNetwork) -> dict[str, Ragged]:
     """The table rows of the words or trigrams of all texts, for each kind of table; 4 bytes for each."""
     parts: dict[str, list[Ragged]] = {}
     for batch in batches(texts):

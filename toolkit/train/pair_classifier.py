@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sentence_transformers import CrossEncoder
 
 from toolkit.encoder.load import load_encoder
 from toolkit.package import read
@@ -22,9 +21,13 @@ from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.system.errors import named_line
+from toolkit.system.extras import naming_extra
 from toolkit.system.processes import row_seed
 from toolkit.system.whole_files import write_whole
 from toolkit.train._session import CHECKPOINTS, begin
+
+with naming_extra():
+    from sentence_transformers import CrossEncoder
 
 FREE = {"save_every", "test", "processes"}  # may change when a training resumes
 

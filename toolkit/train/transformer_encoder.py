@@ -14,13 +14,6 @@ from pathlib import Path
 import torch
 from accelerate import PartialState
 from datasets import Dataset
-from sentence_transformers import (
-    SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
-)
-from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
-from sentence_transformers.sentence_transformer.modules import Transformer
 from transformers import set_seed
 from transformers.utils import logging
 
@@ -30,10 +23,20 @@ from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.starters import shown_name
+from toolkit.system.extras import naming_extra
 from toolkit.train._held_out import outcome_beside
 from toolkit.train._session import CHECKPOINTS, begin
 from toolkit.train._transformer_loss import loss_for
 from toolkit.train.encoder_pairs import Pairs, _training_pairs
+
+with naming_extra():
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
+    from sentence_transformers.sentence_transformer.modules import Transformer
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 LOGGED = 10  # ours: steps

@@ -21,7 +21,7 @@ from research.experiments.systems import (
 from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.evaluate import lengths
 from toolkit.evaluate.corpus import one_minus_bleu
-from toolkit.score.overlap import intersection_over_union
+from toolkit.score.overlap import intersection_over_union_percentage
 
 
 def row(id: str, reference: str, *candidates: Candidate) -> Row:
@@ -96,7 +96,9 @@ def test_compare_is_over_rows_of_both_sides():
     pairs = [(references[id], texts[id]) for id in ("a", "b")]
     assert found["references"] == 2
     assert found["one_minus_bleu"] == pytest.approx(one_minus_bleu(*map(list, zip(*pairs, strict=True))))
-    assert found["intersection_over_union"] == pytest.approx(sum(intersection_over_union(*p) for p in pairs) / 2)
+    assert found["intersection_over_union"] == pytest.approx(
+        sum(intersection_over_union_percentage(*p) for p in pairs) / 2
+    )
     assert found["intersection_over_union"] == pytest.approx((100 * 4 / 6 + 100 / 3) / 2)
 
 

@@ -1,0 +1,19 @@
+"""An extension of griffe: examples of docstrings that begin with >>> become blocks of code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from griffe import Extension
+
+EXAMPLE = re.compile(r"(?:^|(?<=\n))>>> .*?(?=\n\s*\n|\Z)", re.DOTALL)
+
+
+class Doctests(Extension):
+    """Puts the examples of a docstring between fences."""
+
+    def on_instance(self, *, obj: Any, **_: Any) -> None:
+        """Rewrite the docstring of a module, class, function or attribute."""
+        if obj.docstring is not None:
+            obj.docstring.value = EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", obj.docstring.value)
