@@ -152,19 +152,21 @@ class ParaBankRun(ParaBank, BitextRun):
     """
 
     forward: str
-    idf: Annotated[str, of_language]
+    idf: str
     ppdb: str | None = None
     spacy_model: str | None = None
-    known_words: Annotated[str, of_language] | None = None
+    known_words: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse systems that need PPDB without it, and a language that the judgment score does not know."""
+        """Refuse systems that need PPDB without it, and a language that a score or a file does not know."""
         from toolkit.generate.recipes import check_ppdb
         from toolkit.generate.systems import parse_systems
 
         super().__post_init__()
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
         check_language_of("the judgment score", self.lang)
+        for name in ("idf", "known_words"):
+            of_language(name, getattr(self, name), self)
 
     def check_inputs(self) -> None:
         """Refuse a bitext that cannot be used.

@@ -18,7 +18,7 @@ from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
-from toolkit.models.coverage import covers, of_language
+from toolkit.models.coverage import check_language_of, covers
 from toolkit.run.shard_runs import PAPER, Beam
 from toolkit.run.text_run import TextRun
 from toolkit.score.comprehensive import FITTED_ON, Weights, comprehensive_rows, fitted_weights
@@ -192,7 +192,7 @@ class ParaNetRun(ParaNet, TextRun):
         if not covers("the stop words", self.lang) and not self.stop_words:
             raise ValueError(f"wanted --stop_words for {self.lang}, got none: give a file with one word per line")
         for name in ("infiller", "fluency_model", "semantic_model") if self.generator == PAPER else SCORING:
-            of_language(name, getattr(self, name), self)
+            check_language_of(getattr(self, name), self.lang, f"--{name}")
 
 
 def build(run: ParaNetRun) -> dict:

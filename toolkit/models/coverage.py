@@ -80,7 +80,8 @@ def of_language(name: str, part: str, settings: Any) -> None:
     Raises:
         ValueError: As `check_language_of`.
     """
-    check_language_of(part, settings.lang, f"--{name}")
+    if part:
+        check_language_of(part, settings.lang, f"--{name}")
 
 
 def starter_of_language(name: str, model: str, settings: Any) -> None:

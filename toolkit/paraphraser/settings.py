@@ -18,7 +18,6 @@ from toolkit.system.ranges import (
     PairTraining,
     Positive,
     Range,
-    Seed,
     Settings,
     Share,
     at_least,
@@ -113,7 +112,7 @@ class Paraphrasing(Settings):
     continuations: CountOrZero = 16
     batch_rows: Count = 2400
     batch_tokens: Count = 8192
-    seed: Seed = 0
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a search that follows fewer hypotheses than paraphrases are wanted."""

@@ -6,6 +6,8 @@ import dataclasses
 import errno
 import re
 import signal
+import typing
+from functools import cache
 from typing import Any
 
 MAX_CHARACTERS = 200  # ours: of another library's message
@@ -122,6 +124,12 @@ def check_lists(settings: object) -> None:
     Raises:
         ValueError: A field was given a text; it is named.
     """
-    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
-        if str(field.type).startswith(("list[str]", "tuple[str, ...]")):
-            check_several(getattr(settings, field.name), f"a list as {field.name}")
+    for name in _list_fields(type(settings)):
+        check_several(getattr(settings, name), f"a list as {name}")
+
+
+@cache
+def _list_fields(cls: type) -> list[str]:
+    """The fields of a dataclass that hold several texts."""
+    hints = typing.get_type_hints(cls)
+    return [field.name for field in dataclasses.fields(cls) if hints[field.name] in (list[str], tuple[str, ...])]

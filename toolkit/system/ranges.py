@@ -82,7 +82,7 @@ def from_to(minimum: int, maximum: int) -> Range:
 
 def one_of(choices: Collection[str], word: str = "of", separator: str = ", ") -> Range:
     """The range of some texts."""
-    return Range(f"{{}} {word} {separator.join(choices)}", lambda text: text in choices)
+    return Range(f"{{}} {word} {separator.join(choices)}", lambda text: text in tuple(choices))
 
 
 def checked_by(check: Callable[[Any], object]) -> Marker:
