@@ -202,8 +202,8 @@ def test_the_surface_is_small():
             found = [node.name for node in tree(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
             names += len(found)
             public += sum(not is_internal(name) for name in found if not is_internal(path.stem))
-    assert public / names <= 0.5
-    assert 1000 * public / lines <= 17
+    assert public / names <= 0.4
+    assert 1000 * public / lines <= 16
 
 
 def names_of_variables_and_functions(path: Path) -> Iterator[str]:

@@ -25,18 +25,18 @@ SPIN_IDLE, SPIN_BUSY = (
 )  # ours: iterations of a waiting loop, some microseconds; `research/benchmarks/bench_load.py`
 
 
-def spin_count() -> int:
+def _spin_count() -> int:
     """The number of iterations that a waiting OpenMP thread spins before it sleeps.
 
     On an idle machine a thread spins for about as long as it waits. Where other processes run, including other
     processes of this launch, a spinning thread occupies a core that the thread it waits for needs.
     """
-    others = min(running_others() for _ in range(5))
+    others = min(_running_others() for _ in range(5))
     several_processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1
     return SPIN_BUSY if several_processes or 2 * others >= (os.cpu_count() or 1) else SPIN_IDLE
 
 
-def running_others() -> int:
+def _running_others() -> int:
     """The number of other threads that run on this machine now; 0 without /proc/loadavg. Takes two milliseconds."""
     time.sleep(0.002)
     try:
@@ -49,7 +49,7 @@ def running_others() -> int:
 # OpenMP reads these variables when torch is loaded, so they are set here, before any module of the toolkit imports it.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-    os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
+    os.environ.setdefault("GOMP_SPINCOUNT", str(_spin_count()))
 
 # oneDNN and torch keep what they have compiled for each shape of a matrix product, 1,024 each by default: hundreds of
 # megabytes, most of which never come again. This costs 4 % of the time of a long stream, and a third of its memory.

@@ -22,7 +22,7 @@ from tests.annotation.test_make import write_bank
 from toolkit.annotation import serve
 from toolkit.annotation._answers import read_answers, read_items
 from toolkit.annotation.make import make_sheet
-from toolkit.annotation.serve import Desk, server
+from toolkit.annotation.serve import Desk, _server
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_who_leaves_a_page_half_done_does_not_keep_it(tmp_path, monkeypatch):
 @contextlib.contextmanager
 def served(folder):
     """The address of a server in this process."""
-    with server(folder, "127.0.0.1", 0) as serving:
+    with _server(folder, "127.0.0.1", 0) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
         try:
@@ -435,7 +435,7 @@ def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
 def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(serve._Handler, "timeout", 0.3)
     before = threading.active_count()
-    with server(new_sheet(tmp_path), "127.0.0.1", 0) as serving:
+    with _server(new_sheet(tmp_path), "127.0.0.1", 0) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
         address = serving.server_address[:2]

@@ -247,7 +247,7 @@ def test_the_identifier_knows_its_own_labels():
 
 def test_without_the_identifier_or_its_language_the_error_says_what_to_do(monkeypatch):
     with pytest.raises(ValueError, match="wanted languages that heliport knows, got 'na': leave --identify_from out"):
-        language.check_identifier("en", "na")
+        language._check_identifier("en", "na")
     monkeypatch.setitem(sys.modules, "heliport", None)
     with pytest.raises(ModuleNotFoundError, match=r"wanted the package heliport, got none: pip install"):
-        language.check_identifier("en")
+        language._check_identifier("en")

@@ -8,9 +8,9 @@ from toolkit.encoder.tokens import _trigrams, _word_keys, tokenize
 from toolkit.encoder.vocabulary import (
     MIX,
     UNKNOWN,
-    Vocabulary,
     _keys_of_trigrams,
     _read_entries,
+    _Vocabulary,
     _write_entries,
     character_trigrams,
     count_trigrams,
@@ -19,8 +19,8 @@ from toolkit.encoder.vocabulary import (
 )
 
 
-def numbered(keys: list[int]) -> Vocabulary:
-    return Vocabulary([str(key) for key in keys], lambda _: np.array(keys, np.uint64))
+def numbered(keys: list[int]) -> _Vocabulary:
+    return _Vocabulary([str(key) for key in keys], lambda _: np.array(keys, np.uint64))
 
 
 def test_find_is_a_dictionary():
@@ -52,7 +52,7 @@ def test_entries_that_are_the_same_are_refused():
     with pytest.raises(ValueError, match=r"^wanted distinct entries of a vocabulary, got 'tom' twice$"):
         words([UNKNOWN, "tom", "dog", "tom"])
     with pytest.raises(ValueError, match="got '2' twice"):
-        Vocabulary(["1", "2"], lambda _: np.array([7, 7], np.uint64))
+        _Vocabulary(["1", "2"], lambda _: np.array([7, 7], np.uint64))
 
 
 def test_words_of_any_letters_are_found():

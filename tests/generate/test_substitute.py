@@ -7,7 +7,7 @@ import torch
 
 from toolkit.data.rows import Row
 from toolkit.generate._substitute import MOST_TOKENS, replaced, substituted
-from toolkit.generate.keywords import Keyword, keywords
+from toolkit.generate.keywords import _Keyword, keywords
 from toolkit.generate.sentinels import load_infiller, masked_input
 from toolkit.generate.synonyms import Synonyms, bases
 
@@ -85,8 +85,8 @@ def test_batches_change_nothing(infiller, rows, chosen, batch_rows):
 
 
 def test_words_of_a_phrase_and_capitals():
-    phrase, word = Keyword("Large sofa", 2, 12), Keyword("Large", 2, 7)
+    phrase, word = _Keyword("Large sofa", 2, 12), _Keyword("Large", 2, 7)
     assert replaced(phrase, "A Large sofa.", {(0, word): "big"}, 0) == "Big sofa"
     assert replaced(phrase, "A Large sofa.", {(1, word): "big"}, 0) == "Large sofa"
-    other = Keyword("sofa", 8, 12)
+    other = _Keyword("sofa", 8, 12)
     assert replaced(phrase, "A Large sofa.", {(0, word): "big", (0, other): "couch"}, 0) == "Big couch"

@@ -6,7 +6,7 @@ import torch
 from tests.language_models import alone, saved, wide
 from toolkit.models import token_trees
 from toolkit.models.language_model import load_language_model
-from toolkit.models.token_trees import TokenTrees, check_reads_trees, log_probabilities_after
+from toolkit.models.token_trees import _TokenTrees, check_reads_trees, log_probabilities_after
 
 BEGINNING = [9, 12, 30, 4, 4, 17]
 TEXTS = [[5, 6, 7], [5, 6, 8, 9, 2], [5], [], [11, 6, 7], [5, 6, 7]]
@@ -19,7 +19,7 @@ def model(request, tmp_path_factory):
 
 
 def test_equal_beginnings_stand_in_a_tree_once():
-    trees = TokenTrees()
+    trees = _TokenTrees()
     trees.add([1, 2], [[3, 4], [3, 5]])
     trees.add([1], [[3]])
     trees.add([6], [[3]])

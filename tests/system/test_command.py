@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import ENVIRONMENT, PYTHON
-from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count
+from toolkit import SPIN_BUSY, SPIN_IDLE, _spin_count
 from toolkit.system import signals
 from toolkit.system.command import LOST, run_command
 from toolkit.system.errors import FULL_DISK, one_line
@@ -185,7 +185,7 @@ def test_threads_beside_other_work_spin_less(running, launch, spins, monkeypatch
     monkeypatch.setenv("LOCAL_WORLD_SIZE", launch)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(f"0.1 0.2 0.3 {running}/150 4711\n"))
-    assert spin_count() == spins
+    assert _spin_count() == spins
 
 
 def test_a_launcher_that_is_there_is_used(monkeypatch, capsys):

@@ -184,7 +184,7 @@ def _render_page(desk: Desk) -> str:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the requests of the page; `desk`, `shown_page` and `hosts` are set by `server`."""
+    """Answers the requests of the page; `desk`, `shown_page` and `hosts` are set by `_server`."""
 
     desk: Desk
     shown_page: bytes
@@ -279,7 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: the terminal shows the address."""
 
 
-def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
+def _server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
     """A server of a sheet, which does not serve yet.
 
     Args:
@@ -311,14 +311,14 @@ def serve(folder: Path, host: str, port: int) -> None:
 
     Raises:
         RuntimeError: Another process serves it.
-        ValueError, OSError: See `server`.
+        ValueError, OSError: See `_server`.
     """
     open_sheet(folder)
     with (folder / LOCK).open("a+", encoding="utf-8") as lock:
         take(lock, fcntl.LOCK_EX, folder)
         lock.truncate(0)
         write_holder(lock)
-        with server(folder, host, port) as http_server:
+        with _server(folder, host, port) as http_server:
             name = host if _allowed_hosts(host) else socket.gethostname()
             address = f"http://{name}:{http_server.server_address[1]}/"
             print(f"{address}   Answers go to {folder / ANSWERS}. Ctrl-C ends.", flush=True)

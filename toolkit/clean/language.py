@@ -20,7 +20,7 @@ UNSURE = ("und", "undhtml", "zxx")  # heliport's labels for text that it cannot 
 NEAR = ("no nb nn da", "bs hr sr sh", "id ms", "zh ja", "cs sk", "gl pt", "ru uk be bg mk")
 
 
-def check_identifier(*langs: str) -> None:
+def _check_identifier(*langs: str) -> None:
     """Refuse to identify languages where heliport is not installed, or does not know one of them.
 
     Raises:

@@ -21,7 +21,7 @@ from toolkit.clean import _measures as measures
 from toolkit.clean._batch import Batch, Side, normal_side
 from toolkit.clean._duplicates import seen_before
 from toolkit.clean._scripts import SCRIPTS, in_latin_script
-from toolkit.clean.language import _in_other_language, check_identifier
+from toolkit.clean.language import _check_identifier, _in_other_language
 from toolkit.clean.normal_form import form_of
 from toolkit.clean.texts import Texts
 from toolkit.system.ranges import Count, Range, Settings, Share, between
@@ -41,7 +41,7 @@ def _identified(name: str, letters: int, settings: Any) -> None:
         ValueError: It does not know one.
     """
     if hasattr(settings, "lang"):
-        check_identifier(settings.source_lang, settings.lang)
+        _check_identifier(settings.source_lang, settings.lang)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from toolkit.encoder.settings import Architecture
-from toolkit.encoder.tokens import Tokens, _trigrams, _word_keys, tokenize
-from toolkit.encoder.vocabulary import Vocabulary, _read_entries, character_trigrams, words
+from toolkit.encoder.tokens import _Tokens, _trigrams, _word_keys, tokenize
+from toolkit.encoder.vocabulary import _read_entries, _Vocabulary, character_trigrams, words
 
 CONFIG, WEIGHTS, WORDS, TRIGRAMS = "paraphrastic_config.json", "model.safetensors", "words.txt", "trigrams.txt"
 WIDTH = 0.1  # ours: a table is initialised uniformly in [-0.1, 0.1], about the range of PARAGRAM's vectors
@@ -34,7 +34,7 @@ class ParaphrasticNetwork(nn.Module):
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 4 and appendix A.2.
     """
 
-    def __init__(self, architecture: Architecture, vocabularies: dict[str, Vocabulary]) -> None:
+    def __init__(self, architecture: Architecture, vocabularies: dict[str, _Vocabulary]) -> None:
         """Make an encoder with random weights.
 
         Args:
@@ -70,7 +70,7 @@ class ParaphrasticNetwork(nn.Module):
         tokens = tokenize(texts, self.architecture.chinese)
         return {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokens).items()}
 
-    def ids_of(self, tokens: Tokens) -> dict[str, np.ndarray]:
+    def ids_of(self, tokens: _Tokens) -> dict[str, np.ndarray]:
         """`text_features` as numpy arrays: an unknown word has row 0, an unknown trigram is left out."""
         arrays: dict[str, np.ndarray] = {}
         if "word" in self.vocabularies:

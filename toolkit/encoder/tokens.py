@@ -26,7 +26,7 @@ LETTER_BITS = 21  # a Unicode code point
 LONGEST_WORD = 1024  # ours: from here on all letters of a word have one factor
 
 
-class Tokens(NamedTuple):
+class _Tokens(NamedTuple):
     """The words of a batch of texts, lower-cased: "Don't stop!" is "don", "'t", "stop", "!".
 
     Attributes:
@@ -67,7 +67,7 @@ def _code_points(texts: Sequence[str]) -> np.ndarray:
     return np.frombuffer(joined_text.lower().encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
+def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> _Tokens:
     """Split texts into words.
 
     >>> tokens = tokenize(["Don't stop!", "", "你好 2"])
@@ -85,7 +85,7 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
         letter of a script without spaces, is a word by itself.
     """
     if not len(texts):
-        return Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return _Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
     codes = _code_points(texts if chinese == CHARACTERS else [spaced(text) for text in texts])
     kind = _classes(chinese)[codes]
     before = np.empty_like(kind)
@@ -100,10 +100,10 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     inside = kind != SPACE
     starts = np.append((np.cumsum(inside) - 1)[begins], np.count_nonzero(inside))
     codes = np.where(apostrophe, np.uint32(ord(APOSTROPHES[0])), codes)[inside]
-    return Tokens(codes, starts, offsets.astype(np.int64))
+    return _Tokens(codes, starts, offsets.astype(np.int64))
 
 
-def _spell(tokens: Tokens) -> list[str]:
+def _spell(tokens: _Tokens) -> list[str]:
     """The words as strings."""
     text = tokens.codes.tobytes().decode("utf-32-le", "surrogatepass")
     return [text[a:b] for a, b in zip(tokens.starts[:-1], tokens.starts[1:], strict=True)]
@@ -115,7 +115,7 @@ def _powers() -> np.ndarray:
     return np.multiply.accumulate(np.full(LONGEST_WORD, FACTOR, np.uint64))
 
 
-def _word_keys(tokens: Tokens) -> np.ndarray:
+def _word_keys(tokens: _Tokens) -> np.ndarray:
     """A 64-bit key of every word: the sum of its letters times powers of a constant, (words,) uint64."""
     if len(tokens.starts) == 1:
         return np.zeros(0, np.uint64)
@@ -124,7 +124,7 @@ def _word_keys(tokens: Tokens) -> np.ndarray:
     return np.add.reduceat(terms, tokens.starts[:-1])
 
 
-def _trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+def _trigrams(tokens: _Tokens) -> tuple[np.ndarray, np.ndarray]:
     """The character trigrams of every text, with single spaces between, before and after its words.
 
     Args:

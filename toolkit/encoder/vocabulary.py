@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.encoder.settings import CHARACTERS
-from toolkit.encoder.tokens import LETTER_BITS, Tokens, _spell_trigram, _trigrams, _word_keys, tokenize
+from toolkit.encoder.tokens import LETTER_BITS, _spell_trigram, _Tokens, _trigrams, _word_keys, tokenize
 from toolkit.system.whole_files import write_whole
 
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
@@ -20,7 +20,7 @@ SLOTS_PER_KEY = 8  # ours: 1 MB for 30,000 keys; nine lookups in ten end at the 
 TEXTS = 100_000  # ours: texts that are tokenized at once
 
 
-class Vocabulary:
+class _Vocabulary:
     """The rows of a table: entry k, a word or a trigram, has row k.
 
     Attributes:
@@ -79,25 +79,25 @@ class Vocabulary:
         return rows.astype(np.int64)
 
 
-def words(entries: Sequence[str]) -> Vocabulary:
+def words(entries: Sequence[str]) -> _Vocabulary:
     """A vocabulary of words. The first entry stands for all unknown words, whatever its spelling.
 
     >>> words([UNKNOWN, "tom", "'s"]).find(_word_keys(tokenize(["Tom's dog"]))).tolist()
     [1, 2, -1]
     """
-    return Vocabulary(entries, _keys_of_words)
+    return _Vocabulary(entries, _keys_of_words)
 
 
 def _keys_of_words(entries: Sequence[str]) -> np.ndarray:
     """The keys of words, (entries,) uint64; an entry is one word, whatever characters it has."""
     lengths = np.array([len(entry) for entry in entries], np.int64)
     codes = np.frombuffer("".join(entries).encode("utf-32-le", "surrogatepass"), np.uint32)
-    return _word_keys(Tokens(codes, np.append(0, np.cumsum(lengths)), np.array([0, len(entries)])))
+    return _word_keys(_Tokens(codes, np.append(0, np.cumsum(lengths)), np.array([0, len(entries)])))
 
 
-def character_trigrams(entries: Sequence[str]) -> Vocabulary:
+def character_trigrams(entries: Sequence[str]) -> _Vocabulary:
     """A vocabulary of character trigrams."""
-    return Vocabulary(entries, _keys_of_trigrams)
+    return _Vocabulary(entries, _keys_of_trigrams)
 
 
 def _keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
@@ -129,7 +129,7 @@ def count_words(texts: Iterable[str], min_count: int, maximum: int, chinese: str
     return _most_frequent({spelling[key]: total for key, total in count.items()}, min_count, maximum)
 
 
-def _words_at(tokens: Tokens, indices: np.ndarray) -> list[str]:
+def _words_at(tokens: _Tokens, indices: np.ndarray) -> list[str]:
     """The words at some indices."""
     bounds = zip(tokens.starts[indices].tolist(), tokens.starts[indices + 1].tolist(), strict=True)
     return [tokens.codes[a:b].tobytes().decode("utf-32-le", "surrogatepass") for a, b in bounds]
@@ -168,7 +168,7 @@ def batches(texts: Iterable[str]) -> Iterable[list[str]]:
         yield batch
 
 
-def _write_entries(path: Path, vocabulary: Vocabulary) -> None:
+def _write_entries(path: Path, vocabulary: _Vocabulary) -> None:
     """Write the entries to a file, one per line; no word or trigram has a line break."""
     write_whole(path, "".join(f"{entry}\n" for entry in vocabulary.entries))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from toolkit.data.rows import Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
-from toolkit.generate.keywords import Keyword, whole_words
+from toolkit.generate.keywords import _Keyword, whole_words
 from toolkit.generate.merge import _even_batches
 from toolkit.generate.sentinels import _fills, _sentinel_ids, masked_input
 from toolkit.generate.synonyms import Synonyms, bases
@@ -23,7 +23,7 @@ MOST_TOKENS = 8  # ours: of one word, with its sentinels
 
 def substituted(
     rows: Sequence[Row],
-    keywords_by_row: Sequence[Sequence[Keyword]],
+    keywords_by_row: Sequence[Sequence[_Keyword]],
     infiller: Translator,
     synonyms: Synonyms,
     batch_rows: int,
@@ -57,7 +57,7 @@ def substituted(
     ]
     inputs = infiller.source.encode(texts)
     readable = [index for index, ids in enumerate(inputs) if len(ids) <= engine.limit]
-    replacements: dict[tuple[int, Keyword], str] = {}
+    replacements: dict[tuple[int, _Keyword], str] = {}
     for numbers in releasing(_even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
         batch = [readable[n] for n in numbers]
         batch_hypotheses = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
@@ -72,7 +72,7 @@ def substituted(
     ]
 
 
-def replaced(keyword: Keyword, reference: str, replacements: dict[tuple[int, Keyword], str], number: int) -> str:
+def replaced(keyword: _Keyword, reference: str, replacements: dict[tuple[int, _Keyword], str], number: int) -> str:
     """The text of a keyword with what replaces its words; a capital stays a capital."""
     text, position = "", keyword.begin
     for word in whole_words(reference):

@@ -17,7 +17,7 @@ from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate._substitute import substituted
-from toolkit.generate.keywords import Keyword, _permutations, keywords
+from toolkit.generate.keywords import _Keyword, _permutations, keywords
 from toolkit.generate.merge import _even_batches, _merge, _source_too_long, max_output_tokens
 from toolkit.generate.sentinels import (
     MOST_KEYWORDS,
@@ -130,18 +130,18 @@ def search(
     return pairs_by_row
 
 
-def _keyword_texts(keywords_by_row: Iterable[Sequence[Keyword]]) -> list[list[str]]:
+def _keyword_texts(keywords_by_row: Iterable[Sequence[_Keyword]]) -> list[list[str]]:
     """The texts of keywords."""
     return [[keyword.text for keyword in row_keywords] for row_keywords in keywords_by_row]
 
 
 def informative(
     references: Sequence[str],
-    keywords_by_reference: Sequence[Sequence[Keyword]],
+    keywords_by_reference: Sequence[Sequence[_Keyword]],
     infiller: Translator,
     drop_rate: float,
     batch_tokens: int,
-) -> list[list[Keyword]]:
+) -> list[list[_Keyword]]:
     """The keywords of each reference without those that say least about it, in its order.
 
     A keyword says much if the model finds the rest of the reference probable beside it: p(S | k) of section 3.1.

@@ -40,7 +40,7 @@ CLITICS = _words("'s 'll 're 've 'd 'm")
 
 
 @dataclass(frozen=True, slots=True)
-class Keyword:
+class _Keyword:
     """A word or phrase of a sentence.
 
     Attributes:
@@ -54,7 +54,7 @@ class Keyword:
     end: int
 
 
-def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
+def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[_Keyword]:
     """The keywords of a sentence, in its order; one that is there twice counts once.
 
     >>> [keyword.text for keyword in keywords("The final stage is nearing completion, controller.")]
@@ -69,13 +69,13 @@ def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
     Source: ParaNet, section 3.1 and appendix B: "n't" is a keyword, words with hyphens are whole, and no keyword has a
     mark. That a modal verb keeps its "n't" is ours.
     """
-    occurrences: list[Keyword] = []
-    phrase: list[Keyword] = []
+    occurrences: list[_Keyword] = []
+    phrase: list[_Keyword] = []
 
     def end_phrase() -> None:
         if phrase:
             begin, end = phrase[0].begin, phrase[-1].end
-            occurrences.append(Keyword(sentence[begin:end], begin, end))
+            occurrences.append(_Keyword(sentence[begin:end], begin, end))
             phrase.clear()
 
     for unit in whole_words(sentence):
@@ -87,26 +87,26 @@ def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
         if word == NEGATION:
             occurrences.append(unit)
     end_phrase()
-    first_by_text: dict[str, Keyword] = {}
+    first_by_text: dict[str, _Keyword] = {}
     for keyword in occurrences:
         first_by_text.setdefault(keyword.text.lower(), keyword)
     return list(first_by_text.values())
 
 
-def whole_words(sentence: str) -> list[Keyword]:
+def whole_words(sentence: str) -> list[_Keyword]:
     """The tokens of a sentence, with hyphenated words whole, and modal verbs with their "n't".
 
     >>> [word.text for word in whole_words("A well-known man wouldn't, didn't.")]
     ['A', 'well-known', 'man', "wouldn't", ',', 'did', "n't", '.']
     """
-    words: list[Keyword] = []
+    words: list[_Keyword] = []
     for begin, end in token_spans(sentence):
         text, last = sentence[begin:end], words[-1] if words else None
         is_adjacent = last is not None and last.end == begin
         if is_adjacent and last and (_joins(last.text, text, sentence[end : end + 1]) or _is_modal(last.text, text)):
-            words[-1] = Keyword(sentence[last.begin : end], last.begin, end)
+            words[-1] = _Keyword(sentence[last.begin : end], last.begin, end)
         else:
-            words.append(Keyword(text, begin, end))
+            words.append(_Keyword(text, begin, end))
     return words
 
 

@@ -15,7 +15,7 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import near
 from toolkit.bitext.subwords import Pieces
-from toolkit.generate.keywords import Keyword
+from toolkit.generate.keywords import _Keyword
 from toolkit.models.config import read_config
 from toolkit.translator.load import Translator, described, load_translator
 
@@ -41,10 +41,10 @@ def infill_input(phrases: Sequence[str], before: str, after: str) -> str:
     return " ".join(part for part in (before, masked, after) if part)
 
 
-def masked_input(sentence: str, masked: Keyword, before: str, after: str) -> str:
+def masked_input(sentence: str, masked: _Keyword, before: str, after: str) -> str:
     """What the model reads to say one word of a sentence: the sentence in its context, with a sentinel in its place.
 
-    >>> masked_input("A large sofa.", Keyword("large", 2, 7), "It was late.", "")
+    >>> masked_input("A large sofa.", _Keyword("large", 2, 7), "It was late.", "")
     'It was late. A <extra_id_0> sofa.'
 
     Source: ParaNet, section 3.1: substitution.
@@ -53,10 +53,10 @@ def masked_input(sentence: str, masked: Keyword, before: str, after: str) -> str
     return " ".join(part for part in (before, inside, after) if part)
 
 
-def infill_output(sentence: str, keywords: Sequence[Keyword]) -> str:
+def infill_output(sentence: str, keywords: Sequence[_Keyword]) -> str:
     """What the model should say for a sentence with these keywords: each sentinel with the words that it stands for.
 
-    >>> infill_output("She reported it crisply.", [Keyword("reported", 4, 12), Keyword("crisply", 16, 23)])
+    >>> infill_output("She reported it crisply.", [_Keyword("reported", 4, 12), _Keyword("crisply", 16, 23)])
     '<extra_id_0> She <extra_id_1> it <extra_id_2> .'
     """
     begins, ends = (

@@ -28,7 +28,7 @@ TRIAL = ("She closed the door.", "She shut the door.", "She shut a window.")  # 
 
 
 @dataclass
-class TokenTrees:
+class _TokenTrees:
     """Texts as paths of trees: a token is a node below the token that it follows.
 
     Attributes:
@@ -78,7 +78,7 @@ class TokenTrees:
 
 
 @torch.inference_mode()
-def _tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list[float]]:
+def _tree_log_probabilities(trees: _TokenTrees, model: LanguageModel) -> list[list[float]]:
     """The log-probabilities of the tokens of each text after its beginning.
 
     Args:
@@ -101,7 +101,7 @@ def _tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[lis
     return [[log_probabilities[node] for node in path] for path in trees.paths]
 
 
-def _tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
+def _tree_logits(trees: _TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
     """(nodes, vocabulary) logits of the tokens that follow some nodes; the output layer computes no others."""
     sees = trees.mask()
     blocked = torch.zeros(sees.shape, dtype=network.dtype).masked_fill_(~sees, torch.finfo(network.dtype).min)
@@ -151,7 +151,7 @@ def log_probabilities_after(
 
 def _batches(
     queries: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], full: int, max_positions: int, most_tokens: int
-) -> Iterator[tuple[TokenTrees, list[int]]]:
+) -> Iterator[tuple[_TokenTrees, list[int]]]:
     """The trees of each batch, and the number of the beginning of each of their texts.
 
     Args:
@@ -160,7 +160,7 @@ def _batches(
         max_positions: Positions of the model.
         most_tokens: Tokens of a batch at most, unless a single text has more.
     """
-    trees, numbers = TokenTrees(), list[int]()
+    trees, numbers = _TokenTrees(), list[int]()
     for number, (beginning, texts) in enumerate(queries):
         beginning = beginning[-(max_positions // 2) :]
         for part in _parts([text[: max_positions - len(beginning)] for text in texts], most_tokens - len(beginning)):
@@ -168,7 +168,7 @@ def _batches(
             numbers += [number] * len(part)
             if len(trees.ids) >= full:
                 yield trees, numbers
-                trees, numbers = TokenTrees(), []
+                trees, numbers = _TokenTrees(), []
     if numbers:
         yield trees, numbers
 
@@ -202,7 +202,7 @@ def check_reads_trees(model: LanguageModel) -> None:
     beginning, *texts = model.tokenizer(list(TRIAL), add_special_tokens=False)["input_ids"]
     actual, required = "which does not follow a given attention mask", "a model of the kind of Llama, GPT-2 or Qwen"
     with reading_model(model.name, required, actual), torch.inference_mode():
-        trees = TokenTrees()
+        trees = _TokenTrees()
         trees.add(beginning, texts)
         for text, path in zip(texts, trees.paths, strict=True):
             alone = network(torch.tensor([[*beginning, *text]], device=network.device), use_cache=False).logits[0]

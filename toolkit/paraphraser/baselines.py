@@ -25,8 +25,8 @@ def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.
     """
-    foreign = [translations[0] if translations else "" for translations in beam(texts, there, 1)]
-    back_translations = beam(foreign, back, BEAM)
+    foreign = [translations[0] if translations else "" for translations in _beam(texts, there, 1)]
+    back_translations = _beam(foreign, back, BEAM)
     keys = [match_key(text) for text in texts]
     return [
         [translation for translation in translations if match_key(translation) != key][:n]
@@ -34,7 +34,7 @@ def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int
     ]
 
 
-def beam(texts: Sequence[str], translator: Translator, n: int) -> list[list[str]]:
+def _beam(texts: Sequence[str], translator: Translator, n: int) -> list[list[str]]:
     """The n best translations of each text; none of an empty text, or of one that is longer than the model reads."""
     indices = [i for i, text in enumerate(texts) if text.strip()]
     translations: list[list[str]] = [[] for _ in texts]

@@ -75,7 +75,7 @@ def between(minimum: float, maximum: float) -> Range:
     return Range(f"{{}} in [{minimum:g}, {maximum:g}]", lambda number: minimum <= number <= maximum)
 
 
-def from_to(minimum: int, maximum: int) -> Range:
+def _from_to(minimum: int, maximum: int) -> Range:
     """A closed range of whole numbers, which its error prints in full."""
     return Range(f"{{}} from {minimum} to {maximum}", lambda number: minimum <= number <= maximum)
 
@@ -94,12 +94,12 @@ Count = Annotated[int, at_least(1)]
 CountOrZero = Annotated[int, at_least(0)]
 Share = Annotated[float, between(0, 1)]
 Positive = Annotated[float, Range("{} above 0", lambda number: 0 < number < math.inf)]
-Seed = Annotated[int, from_to(0, SEEDS - 1)]
-Threads = Annotated[int, from_to(1, MAX_THREADS)]
+Seed = Annotated[int, _from_to(0, SEEDS - 1)]
+Threads = Annotated[int, _from_to(1, MAX_THREADS)]
 Dtype = Annotated[str, one_of(DTYPES)]
 
 
-def markers_of(hint: Any) -> Iterator[Marker]:
+def _markers_of(hint: Any) -> Iterator[Marker]:
     """The markers of a field's type, `Annotated[int | None, at_least(1)]` or `Annotated[int, at_least(1)] | None`."""
     for part in (hint, *typing.get_args(hint)):
         yield from filter(callable, getattr(part, "__metadata__", ()))
@@ -112,7 +112,7 @@ def _markers(cls: type) -> list[tuple[str, bool, Marker]]:
     return [
         (name, type(None) in typing.get_args(hints[1][name]), marker)
         for name, hint in hints[0].items()
-        for marker in markers_of(hint)
+        for marker in _markers_of(hint)
     ]
 
 

@@ -23,7 +23,7 @@ from toolkit.system.code_version import CODE, check_code, code_version
 from toolkit.system.contents import CONTENT
 from toolkit.system.errors import one_line, public_record
 from toolkit.system.extras import require
-from toolkit.system.ranges import Marker, Range, markers_of
+from toolkit.system.ranges import Marker, Range, _markers_of
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
@@ -102,13 +102,13 @@ def parse_settings(
     if presets is not None and (names := sorted(path.stem for path in presets.glob("*.yaml"))):
         parser.add_argument("--preset", choices=names, help="settings that go together; others override them")
     types, marked = typing.get_type_hints(cls), typing.get_type_hints(cls, include_extras=True)
-    groups, help_texts = grouped_fields(cls), attribute_help(cls)
+    groups, help_texts = _grouped_fields(cls), attribute_help(cls)
     fields = [field for group_fields in groups.values() for field in group_fields]
     hints = {field.name: types[field.name] for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for title, group_fields in groups.items():
         group = parser.add_argument_group(title)
         for field in group_fields:
-            _add_flag(group, field, hints[field.name], markers_of(marked[field.name]), help_texts[field.name])
+            _add_flag(group, field, hints[field.name], _markers_of(marked[field.name]), help_texts[field.name])
     flag_values = vars(parser.parse_args(arguments))
     config, preset = flag_values.pop("config"), flag_values.pop("preset", None)
     files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
@@ -209,7 +209,7 @@ def required(field: dataclasses.Field) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def grouped_fields(cls: type) -> dict[str, list[dataclasses.Field]]:
+def _grouped_fields(cls: type) -> dict[str, list[dataclasses.Field]]:
     """The fields of a dataclass in groups by title, in the order of the help.
 
     The fields without a default come first, then those of dataclasses without a `GROUP` of their own, then those of
