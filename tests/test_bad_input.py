@@ -602,7 +602,7 @@ def write_models(folder: Path) -> None:
     (folder / "other-way" / "training.json").write_text(
         json.dumps({"settings": {"source_lang": "en", "lang": "de"}, "refused": {}, "loss": [], "rows": {}})
     )
-    contents = contents_of({"pairs": [folder / "pairs.tsv"], "word_vectors": []})
+    contents = contents_of({"pairs": [folder / "pairs.tsv"]})
     check_record(folder / "begun" / SETTINGS, with_contents(asdict(ENCODER), contents), set())
     (folder / "begun" / "checkpoint.pt").write_bytes(b"PK\x03\x04 cut short")
     fit = TransformerTraining(pairs=["pairs.tsv"], output_dir="grown-fit", base_model="words")

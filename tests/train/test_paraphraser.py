@@ -135,6 +135,38 @@ def test_every_family_is_trained_on_what_its_own_loss_is_of(family, tmp_path, bi
     assert float(trainer.compute_loss(model, batch)) == pytest.approx(float(own), rel=1e-5)
 
 
+@pytest.mark.parametrize("adapters", [False, True])
+@pytest.mark.parametrize("family", families.NAMES)
+def test_the_loss_in_slices_has_the_gradients_of_the_loss_of_whole_logits(family, adapters):
+    model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
+    if "final_logits_bias" in dict(model.named_buffers()):
+        torch.nn.init.normal_(model.final_logits_bias)
+    if adapters:
+        model = with_adapters(model, rank=2, alpha=4.0)
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(parameter)
+    model.train()
+    trainer = ParaphraserTrainer.__new__(ParaphraserTrainer)
+    trainer.smoothing = 0.1
+    batch = Collate(model, model.config.pad_token_id)([
+        {"input_ids": [5, 6, 7], "labels": [7, 8, 9, 2], "weight": 2.0},
+        {"input_ids": [5, 9], "labels": [11, 2], "weight": 0.5},
+    ])  # fmt: skip
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    torch.manual_seed(0)  # of dropout, and of the layers that M2M100 leaves out
+    wanted, outputs = trainer.compute_loss(model, dict(batch), return_outputs=True)
+    expected = torch.autograd.grad(wanted, trained, allow_unused=True)
+    torch.manual_seed(0)
+    found = trainer.compute_loss(model, dict(batch))
+    torch.testing.assert_close(found, wanted)
+    for gradient, other in zip(torch.autograd.grad(found, trained, allow_unused=True), expected, strict=True):
+        torch.testing.assert_close(gradient, other, rtol=1e-3, atol=1e-5)
+    torch.manual_seed(0)
+    again = model(**{name: ids for name, ids in batch.items() if name not in ("labels", "weight")})
+    torch.testing.assert_close(again.logits, outputs.logits)
+
+
 @pytest.mark.parametrize("family", families.NAMES)
 def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path):
     model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))

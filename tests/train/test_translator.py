@@ -135,7 +135,7 @@ def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProc
     program = f"""
 import os, signal, sys
 import torch
-from toolkit.train import translator as training, translator_steps as steps
+from toolkit.train import translator as training, _translator_steps as steps
 from toolkit.translator import settings
 torch.set_num_threads(1)
 settings.SIZES["tiny"] = settings.Size{TINY}
@@ -200,6 +200,15 @@ def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
     for one, other in zip(found["log"], wanted["log"], strict=True):
         assert one["held_out_nats_per_token"] == pytest.approx(other["held_out_nats_per_token"], abs=0.02)
         assert one["loss"] == pytest.approx(other["loss"], abs=0.02)
+
+
+@pytest.mark.slow
+def test_a_translator_that_has_its_steps_stays_as_it_is(whole, monkeypatch):
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setitem(SIZES, "tiny", Size(*TINY))
+    saved = (whole / "model" / "model.safetensors").stat().st_mtime_ns
+    assert train(TrainingSettings(**asked(whole.parent))) == whole
+    assert (whole / "model" / "model.safetensors").stat().st_mtime_ns == saved
 
 
 @pytest.mark.slow

@@ -25,6 +25,21 @@ def test_linear_cross_entropy_is_torchs(monkeypatch, size, smoothing):
         torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [7, 64])
+def test_linear_cross_entropy_with_a_bias_and_weights_of_tokens_is_torchs(monkeypatch, size):
+    monkeypatch.setitem(loss.SLICE, "cpu", size)
+    torch.manual_seed(0)
+    hidden, weight, bias = torch.randn(20, 8, requires_grad=True), torch.randn(31, 8), torch.randn(31)
+    labels, token_weights = torch.randint(0, 31, (20,)), torch.rand(20)
+    logits = hidden @ weight.T + bias
+    losses = torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.1, reduction="none")
+    wanted = (losses * token_weights).sum()
+    found = _LinearCrossEntropy.apply(hidden, weight, labels, 0.1, bias, token_weights)
+    torch.testing.assert_close(found, wanted)
+    gradients = [torch.autograd.grad(one, hidden)[0] for one in (found, wanted)]
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
 def test_translation_loss_leaves_padding_out():
     shared = plain_model("de-en")
     source = torch.tensor([[5, 6, 7, 0], [8, 0, 2, 2]])

@@ -19,7 +19,7 @@ import json, sys, torch
 from accelerate.state import AcceleratorState
 from toolkit.train import infiller
 from toolkit.train.infiller_settings import InfillerTraining
-from toolkit.train import translator as training, translator_steps as steps
+from toolkit.train import translator as training, _translator_steps as steps
 from toolkit.translator import settings
 torch.set_num_threads(1)
 infiller.train(InfillerTraining(**json.loads(sys.argv[1])))

@@ -1,8 +1,9 @@
-"""The arguments of the library's trainers that depend on the machine, the same for all trainings that use one."""
+"""The arguments of the library's trainers: those that depend on the machine, and those that most trainings share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -12,6 +13,25 @@ from toolkit.models.precision import in_bfloat16
 from toolkit.system.processes import stays_on_cpu
 
 Arguments = TypeVar("Arguments", bound=TrainingArguments)
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 50  # ours: steps
+
+
+def shared_options(settings: Any, checkpoints: Path) -> dict[str, Any]:
+    """The options that all trainings with checkpoints share.
+
+    Args:
+        settings: The dataclass of the training, with `learning_rate`, `seed` and `save_every`.
+        checkpoints: Folder of the checkpoints.
+    """
+    return {
+        "output_dir": str(checkpoints),
+        "learning_rate": settings.learning_rate,
+        "seed": settings.seed,
+        "save_steps": settings.save_every,
+        "save_total_limit": KEPT,
+        "logging_steps": LOGGED,
+    }
 
 
 def trainer_arguments(kind: type[Arguments], dtype: str, options: Mapping[str, Any]) -> Arguments:

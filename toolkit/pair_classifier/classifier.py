@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 from transformers.utils import logging
 
 from toolkit.models.checkpoint import last_checkpoint, reading_model
-from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import _FitSettings
@@ -33,7 +33,6 @@ LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)
 HEAD_WIDTH = 64  # Devlin et al. (2018), section 3: 768 / 12
 WARMUP, WEIGHT_DECAY = 0.1, 0.01  # Devlin et al. (2018), section A.2 and the released fine-tuning
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
 
 
 def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:
@@ -138,17 +137,11 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
     Raises:
         ValueError: There are no pairs, or too few for a step of all processes.
     """
-    options = dict(
-        output_dir=str(folder),
+    options = shared_options(settings, Path(folder)) | dict(
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
-        learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
         weight_decay=WEIGHT_DECAY,
-        seed=settings.seed,
-        save_steps=settings.save_every,
-        save_total_limit=KEPT,
-        logging_steps=50,
         ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
     )
     arguments = trainer_arguments(CrossEncoderTrainingArguments, "auto", options)

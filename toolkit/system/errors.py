@@ -124,7 +124,7 @@ def check_lists(settings: object) -> None:
     Raises:
         ValueError: A field was given a text; it is named.
     """
-    for name in _list_fields(type(settings)):  # type: ignore[arg-type] # for mypy this hashes an instance
+    for name in _list_fields(type(settings)):  # type: ignore[arg-type]  # a class is hashable
         check_several(getattr(settings, name), f"a list as {name}")
 
 

@@ -123,7 +123,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse a value that a marker of its field refuses, and a text where a list of texts is wanted."""
         check_lists(self)
-        for name, may_be_none, marker in _markers(type(self)):  # type: ignore[arg-type] # for mypy this hashes an instance
+        for name, may_be_none, marker in _markers(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             if value is not None or not may_be_none:
                 marker(name, value, self)

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate.data_loader import prepare_data_loader
-from torch import Tensor
+from accelerate.utils import extract_model_from_parallel
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Seq2SeqTrainer
+from transformers import PreTrainedModel, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from toolkit.models.padding import pad
+from toolkit.models.trainer_arguments import shared_options, trainer_arguments
+from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.train._batches import Batches
+from toolkit.train._session import CHECKPOINTS
+from toolkit.train.infiller_settings import InfillerTraining
+from toolkit.train.translator_loss import _LinearCrossEntropy
 
 if TYPE_CHECKING:
     from peft import PeftModel
 
 IGNORED = -100  # the label of padding, as in all of transformers
+EVALUATED = 64  # ours: held-out examples at a time
+
+
+def training_arguments(
+    settings: ParaphraserTraining | InfillerTraining, steps: int, options: Mapping[str, Any]
+) -> Seq2SeqTrainingArguments:
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
+
+    Args:
+        settings: Those of the training.
+        steps: Steps of the whole training.
+        options: Arguments of this kind of training, by name.
+    """
+    checkpoints = Path(settings.output_dir, CHECKPOINTS)
+    all_options = shared_options(settings, checkpoints) | dict(
+        max_steps=steps,
+        per_device_eval_batch_size=EVALUATED,
+        remove_unused_columns=False,
+        warmup_steps=min(settings.warmup_steps, steps // 10),
+        label_names=["labels"],
+        eval_strategy="steps",
+        eval_steps=settings.save_every,
+    )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, {**all_options, **options})
 
 
 class Collate:
@@ -81,10 +113,43 @@ class ParaphraserTrainer(Seq2SeqTrainer):
     ) -> Any:
         """The cross-entropy of a token, averaged over all tokens by the weight of their pair."""
         labels, weight = inputs["labels"], inputs.get("weight")
-        outputs = model(**{name: value for name, value in inputs.items() if name not in ("labels", "weight")})
+        model_inputs = {name: value for name, value in inputs.items() if name not in ("labels", "weight")}
         smoothing = self.smoothing if model.training else 0.0
-        targets, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
-        losses = cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
-        token_weights = (labels != IGNORED).float() * (1.0 if weight is None else weight[:, None])
-        loss = (losses * token_weights.flatten()).sum() / token_weights.sum()
-        return (loss, outputs) if return_outputs else loss
+        is_token = labels != IGNORED
+        token_weights = is_token.float() * (1.0 if weight is None else weight[:, None])
+        network: Any = extract_model_from_parallel(model)
+        head, bias = network.get_output_embeddings(), getattr(network, "final_logits_bias", None)
+        if return_outputs or type(head) is not nn.Linear or head.bias is not None:
+            outputs = model(**model_inputs)
+            targets, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
+            losses = cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
+            loss = (losses * token_weights.flatten()).sum() / token_weights.sum()
+            return (loss, outputs) if return_outputs else loss
+        with _inputs_of(head) as hidden:
+            model(**model_inputs)
+        logits_bias = bias[0] if bias is not None and bool(bias.any()) else None
+        loss = _LinearCrossEntropy.apply(
+            hidden[0][is_token], head.weight, labels[is_token], smoothing, logits_bias, token_weights[is_token]
+        )
+        return loss / token_weights.sum()
+
+
+@contextmanager
+def _inputs_of(head: nn.Linear) -> Iterator[list[Tensor]]:
+    """A list that gets what the output layer of a model reads, while the layer itself computes no logits.
+
+    What it returns is one number that depends on all weights, because DistributedDataParallel looks at the outputs of a
+    model for weights that get no gradient.
+    """
+    inputs: list[Tensor] = []
+
+    def keep(hidden: Tensor) -> Tensor:
+        in_autocast = torch.is_autocast_enabled(hidden.device.type)
+        inputs.append(hidden.to(torch.get_autocast_dtype(hidden.device.type)) if in_autocast else hidden)
+        return hidden[:1, :1, :1] + head.weight[0, 0]
+
+    vars(head)["forward"] = keep  # for this layer alone: its class keeps its own
+    try:
+        yield inputs
+    finally:
+        del vars(head)["forward"]

@@ -23,11 +23,10 @@ from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.checkpoint import read_state, writing
-from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
-from toolkit.system.processes import processes
 from toolkit.system.whole_files import whole_file
 from toolkit.train._encoder_steps import Fitting, mega_batch
 from toolkit.train._held_out import outcome_beside, starter_for
+from toolkit.train._session import begin
 from toolkit.train.encoder_pairs import Pairs, _training_pairs
 
 CHECKPOINT = "checkpoint.pt"
@@ -46,24 +45,18 @@ def train(settings: EncoderTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    files = {"pairs": settings.pairs, "word_vectors": [settings.word_vectors] if settings.word_vectors else []}
-    if settings.decontaminate:
-        files["decontaminate"] = settings.decontaminate
-    settings_record = check_folder(folder, settings, files, {}, FREE, state)
-    if is_finished(folder):
-        return folder
-    torch.set_num_threads(settings.threads)
+    session = begin(settings, ("pairs", "word_vectors", "decontaminate"), (), FREE)
+    if session.is_finished():
+        return session.folder
     pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
     encoder = new_encoder(settings, pairs.texts)
-    with in_folder(folder, settings_record, FREE, state):
-        record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
-        if state.is_main_process:
+    with session.in_folder():
+        record = fit(encoder, pairs, settings, session.state, session.folder / CHECKPOINT)
+        if session.state.is_main_process:
             model = sentence_transformer(encoder)
-            model.save(str(folder))
-            record[OUTCOME] = asdict(outcome_beside(model, starter_for(settings.pairs), settings.pairs))
-            finish(folder, record, [folder / CHECKPOINT])
-    return folder
+            model.save(str(session.folder))
+            session.finish(record, outcome_beside(model, starter_for(settings.pairs), settings.pairs), CHECKPOINT)
+    return session.folder
 
 
 def new_encoder(settings: EncoderTraining, texts: list[str]) -> ParaphrasticEncoder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,6 @@ from transformers import (
     Adafactor,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Seq2SeqTrainingArguments,
     T5Config,
     T5ForConditionalGeneration,
     T5Tokenizer,
@@ -32,25 +31,24 @@ from toolkit.generate.infill import Search, search, searches_of, texts_of
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.paraphraser.card import stated
-from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import Outcome
 from toolkit.starters import shown_name
 from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
+from toolkit.train._examples import ids_of, longer_sides, without_long
 from toolkit.train._infiller_card import infiller_card
 from toolkit.train._infiller_examples import examples, read_training
-from toolkit.train._seq2seq import Collate, ParaphraserTrainer
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
-CHECKPOINTS, PIECES = "checkpoints", "pieces.model"
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-LOGGED = 50  # ours: steps
+PIECES = "pieces.model"
 HEAD = 64  # T5: width of a head
 SPECIALS = (1, 2, 0)  # of </s>, <unk> and <pad> in T5's vocabularies
 FREE = {"output_dir", "save_every", "threads", "license", "source"}
@@ -70,17 +68,14 @@ def train(settings: InfillerTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
-    texts = {"text": settings.text, "sentences": settings.sentences}
-    models = {"base_model": settings.base_model} if settings.base_model else {}
-    record = check_folder(folder, settings, texts, models, FREE, state)
-    if is_finished(folder):
+    settings = replace(settings, processes=processes().num_processes)  # as `accelerate launch` started them
+    session = begin(settings, ("text", "sentences"), ("base_model",), FREE)
+    state, folder = session.state, session.folder
+    if session.is_finished():
         return folder
-    torch.set_num_threads(settings.threads)
     passages, held_out = read_training(settings)
     base = _load_base(settings.base_model) if settings.base_model else None
-    with in_folder(folder, record, FREE, state):
+    with session.in_folder():
         set_seed(settings.seed)
         model, tokenizer = base or _begin(settings, passages, state)
         if not torch.cuda.is_available():
@@ -97,7 +92,7 @@ def train(settings: InfillerTraining) -> Path:
             outcome = Outcome(
                 "held-out loss", len(held_out), "sentences", held_out_loss, other_losses, lower_is_better=True
             )
-            _save(trainer, tokenizer, settings, len(passages), held_out, outcome)
+            _save(session, trainer, tokenizer, settings, len(passages), held_out, outcome)
     return folder
 
 
@@ -162,17 +157,21 @@ def _new_trainer(
         ValueError: There are fewer batches than processes.
     """
     epochs = (examples(passages, settings, epoch) for epoch in range(settings.epochs))
-    data = _dataset(chain.from_iterable(epochs), tokenizer, settings)
-    lengths = [max(len(i), len(o)) for i, o in zip(data["input_ids"], data["labels"], strict=True)]
-    batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
+    table = without_long(ids_of(chain.from_iterable(epochs), tokenizer), settings.max_tokens)
+    held_out_table = without_long(ids_of(examples(held_out, settings, 0), tokenizer), settings.max_tokens)
+    batches = Batches(
+        longer_sides(table), 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed
+    )
     if not len(batches):
-        raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(data)} examples")
+        raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(table)} examples")
+    steps = len(batches) // state.num_processes
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
     trainer = ParaphraserTrainer(
         model,
-        _training_arguments(settings, len(batches) // state.num_processes),
+        training_arguments(settings, steps, {"lr_scheduler_type": "cosine"}),
         Collate(model, cast(int, tokenizer.pad_token_id)),
-        data,
-        _dataset(examples(held_out, settings, 0), tokenizer, settings),
+        Dataset(table),
+        Dataset(held_out_table),
         optimizers=(_new_optimizer(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
@@ -186,44 +185,8 @@ def _new_optimizer(model: PreTrainedModel, settings: InfillerTraining) -> Adafac
     )
 
 
-def _dataset(
-    pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, settings: InfillerTraining
-) -> Dataset:
-    """The ids of the examples that are not too long."""
-
-    def records() -> Iterator[dict[str, list[int]]]:
-        for text, output in pairs:
-            input_ids, label_ids = (tokenizer(side, verbose=False)["input_ids"] for side in (text, output))
-            if max(len(input_ids), len(label_ids)) <= settings.max_tokens:
-                yield {"input_ids": input_ids, "labels": label_ids}
-
-    rows = list(records())
-    return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
-
-
-def _training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
-    """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
-    steps = min(steps, settings.max_steps) if settings.max_steps else steps
-    options = dict(
-        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
-        max_steps=steps,
-        per_device_eval_batch_size=64,
-        remove_unused_columns=False,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=min(settings.warmup_steps, steps // 10),
-        seed=settings.seed,
-        label_names=["labels"],
-        eval_strategy="steps",
-        eval_steps=settings.save_every,
-        save_steps=settings.save_every,
-        save_total_limit=KEPT,
-        logging_steps=LOGGED,
-    )
-    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
-
-
 def _save(
+    session: Session,
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
@@ -232,7 +195,7 @@ def _save(
     outcome: Outcome,
 ) -> None:
     """Write the model in float16 with all that belongs to it; the record of the training is last."""
-    folder = Path(settings.output_dir)
+    folder = session.folder
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     model.eval().half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -246,14 +209,13 @@ def _save(
         "steps": trainer.state.global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out_loss": outcome.model,
-        OUTCOME: asdict(outcome),
     }
     write_whole(
         folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"
     )
     record["shown"] = _shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
-    finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
+    session.finish(record, outcome, CHECKPOINTS, PIECES)
 
 
 def _shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:

@@ -20,11 +20,11 @@ from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, 
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
-from toolkit.run.workspace import check_folder, finish, in_folder, is_finished
 from toolkit.system.errors import named_line
 from toolkit.system.extras import naming_extra
-from toolkit.system.processes import processes, row_seed
+from toolkit.system.processes import row_seed
 from toolkit.system.whole_files import write_whole
+from toolkit.train._session import CHECKPOINTS, begin
 
 with naming_extra():
     from sentence_transformers import CrossEncoder
@@ -44,27 +44,23 @@ def train(settings: PairClassifierSettings) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    folder, state = Path(settings.output_dir), processes()
-    model = folder / "model"
-    files = {name: [path] for name in ("parabank", "task") if (path := getattr(settings, name)) is not None}
-    models = {"base_model": settings.base_model} | ({"encoder": settings.encoder} if settings.encoder else {})
-    settings_record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
+    session = begin(settings, ("parabank", "task", "test"), ("base_model", "encoder"), FREE, "model")
     for path in settings.test:
         read_task(path, settings.columns, settings.scored)
-    if is_finished(model):
-        return model
+    if session.is_finished():
+        return session.model
     find_pairs = _pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
     classifier = new_classifier(settings.base_model, settings.max_length, _output_layer_seed(settings), outputs)
-    with in_folder(folder, settings_record, FREE, state):
-        with state.main_process_first():
+    with session.in_folder():
+        with session.state.main_process_first():
             pairs = find_pairs()
-        loss = fit(classifier, pairs, folder, settings)
-        if state.is_main_process:
-            classifier.save_pretrained(str(model), create_model_card=False)
+        loss = fit(classifier, pairs, session.folder / CHECKPOINTS, settings)
+        if session.state.is_main_process:
+            classifier.save_pretrained(str(session.model), create_model_card=False)
             figures = {"pairs": len(pairs), **_label_figures(pairs, settings.scored), "loss": round(loss, 4)}
-            finish(model, {"settings": _public_settings(settings), **figures}, list(folder.glob("checkpoint-*")))
-    return model
+            session.finish({"settings": _public_settings(settings), **figures}, None, CHECKPOINTS)
+    return session.model
 
 
 def _label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 import torch
 from accelerate import PartialState
 from datasets import Dataset
@@ -31,32 +32,37 @@ from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
-from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.models.trainer_arguments import KEPT
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.form import is_marked
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import Outcome
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
 from toolkit.train._batches import Batches
+from toolkit.train._examples import cut_long, ids_of, longer_sides, without_long
 from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
-from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train._template_pairs import with_templates
-from toolkit.train.paraphraser_pairs import _inputs_and_references, _TrainingPair, _TrainingText, read_training
+from toolkit.train.paraphraser_pairs import (
+    _inputs_and_references,
+    _PairTable,
+    _TrainingPair,
+    _TrainingText,
+    read_training,
+)
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 
 if TYPE_CHECKING:
     from peft import PeftModel
 
-CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-LOGGED = 50  # ours: steps
-EVALUATED = 64  # ours: held-out inputs at a time
+TOKENIZER, ADAPTERS, TEMPLATES = "tokenizer", "adapters", "templates.json"
 # may change when a training resumes; with another number of processes it would skip other pairs than it has read
 FREE = {"output_dir", "save_every", "threads", "patience", "license"}
 
@@ -74,22 +80,18 @@ def train(settings: ParaphraserTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
-    models = {"base_model": settings.base_model} if settings.base_model else {}
-    files = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
-    if settings.decontaminate:
-        files["decontaminate"] = settings.decontaminate
-    record = check_folder(folder, settings, files, models, FREE, state)
-    if is_finished(folder):
+    settings = replace(settings, processes=processes().num_processes)  # as `accelerate launch` started them
+    session = begin(settings, ("pairs", "validation", "decontaminate"), ("base_model",), FREE)
+    state, folder = session.state, session.folder
+    if session.is_finished():
         return folder
-    torch.set_num_threads(settings.threads)
     text = read_training(settings)
-    with in_folder(folder, record, FREE, state):
+    with session.in_folder():
         set_seed(settings.seed)
         if settings.syntax:
             with state.main_process_first():
-                text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
+                pairs = with_templates(text.pairs, settings.syntax, folder / TEMPLATES)
+            text = replace(text, pairs=_PairTable(pairs))
         model, tokenizer = _begin(settings, text.pairs, state)
         trainer = _new_trainer(model, tokenizer, settings, state, text)
         other_figures = _figures_of_others(trainer, settings, text)
@@ -99,7 +101,7 @@ def train(settings: ParaphraserTraining) -> Path:
         if settings.average > 1:
             _average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            _save(trainer, tokenizer, settings, text, other_figures)
+            _save(session, trainer, tokenizer, settings, text, other_figures)
     return folder
 
 
@@ -146,9 +148,10 @@ def _new_trainer(
     Raises:
         ValueError: No pair is short enough, or there are fewer batches than processes.
     """
-    train_data = _examples(text.pairs, tokenizer, settings, held_out=False)
-    text.refused["too_long"] += len(text.pairs) - len(train_data)
-    lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
+    table = _examples(text.pairs, tokenizer, settings).append_column("weight", text.pairs.table["weight"])
+    table = without_long(table, settings.max_tokens)
+    text.refused["too_long"] += len(text.pairs) - len(table)
+    lengths = longer_sides(table)
     share = state.num_processes * settings.accumulate
     batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
     if not len(batches):
@@ -158,12 +161,13 @@ def _new_trainer(
         )
     inputs, references = _inputs_and_references(text.held_out)
     first_pairs = [_TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
-    validation = _examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
+    held_out_table = cut_long(_examples(first_pairs, tokenizer, settings), settings.max_tokens)
+    validation = Dataset(held_out_table) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
         _training_arguments(settings, len(batches) // share),
         Collate(model, tokenizer.pad_token_id),
-        train_data,
+        Dataset(table),
         validation,
         compute_metrics=lambda prediction: _held_out_ibleu(prediction, tokenizer, inputs, references, settings),
         callbacks=[
@@ -203,25 +207,10 @@ class _EvaluateAtEnd(TrainerCallback):
 
 
 def _examples(
-    pairs: Sequence[_TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
-) -> Dataset:
-    """The ids and the weight of each pair.
-
-    Args:
-        pairs: At least one.
-        tokenizer: Of the model.
-        settings: Give the prefix and the most pieces of a side.
-        held_out: Pairs with more pieces are cut, and weights are left out; else such pairs are left out.
-    """
-    input_ids = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
-    label_ids = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
-    max_tokens = settings.max_tokens
-    indices = [n for n in range(len(pairs)) if held_out or max(len(input_ids[n]), len(label_ids[n])) <= max_tokens]
-    columns = {
-        "input_ids": [input_ids[n][:max_tokens] for n in indices],
-        "labels": [label_ids[n][:max_tokens] for n in indices],
-    }
-    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in indices]})
+    pairs: Iterable[_TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining
+) -> pa.Table:
+    """The ids of both sides of each pair, with the prefix of the settings; see `ids_of`."""
+    return ids_of(((settings.prefix + pair.text, pair.output) for pair in pairs), tokenizer)
 
 
 def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
@@ -237,28 +226,17 @@ def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTra
             f"wanted {settings.average} checkpoints to average, got {checkpoints} in {steps} steps: lower --save_every"
         )
     options = dict(
-        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
-        max_steps=steps,
-        per_device_eval_batch_size=EVALUATED,
         gradient_accumulation_steps=settings.accumulate,
-        remove_unused_columns=False,
-        learning_rate=settings.learning_rate,
-        warmup_steps=min(settings.warmup_steps, steps // 10),
         weight_decay=settings.weight_decay,
-        seed=settings.seed,
-        label_names=["labels"],
         eval_strategy="steps" if settings.held_out else "no",
-        eval_steps=settings.save_every,
-        save_steps=settings.save_every,
         save_total_limit=max(KEPT, settings.average + 1),  # and the best
         load_best_model_at_end=bool(settings.held_out),
         metric_for_best_model="ibleu",
         predict_with_generate=True,
         generation_max_length=settings.max_tokens,
         generation_num_beams=1,
-        logging_steps=LOGGED,
     )
-    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
+    return training_arguments(settings, steps, options)
 
 
 def _held_out_ibleu(
@@ -287,6 +265,7 @@ def _average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
 
 
 def _save(
+    session: Session,
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
@@ -294,7 +273,7 @@ def _save(
     other_figures: dict[str, float],
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
-    folder = Path(settings.output_dir)
+    folder = session.folder
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     if settings.lora:
         model.save_pretrained(folder / ADAPTERS)
@@ -304,10 +283,9 @@ def _save(
     if settings.known_words:
         write_words(folder / WORDS, (side for pair in text.pairs for side in (pair.text, pair.output)))
     record = _training_record(trainer, settings, sum(p.numel() for p in model.parameters()), text)
-    record[OUTCOME] = asdict(_held_out_outcome(record, text, other_figures))
     write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
-    finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
+    session.finish(record, _held_out_outcome(record, text, other_figures), CHECKPOINTS, TEMPLATES)
 
 
 def _training_record(

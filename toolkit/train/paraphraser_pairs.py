@@ -7,7 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
+from typing import overload
+
+import pyarrow as pa
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
@@ -20,6 +23,8 @@ from toolkit.paraphraser.settings import ParaphraserTraining
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
 ENOUGH = 50  # ours: held-out references; with fewer, iBLEU says little
 TENTH = 10  # ours: of small data, one reference in so many is held out until there are `ENOUGH`
+CHUNK = 10_000  # ours: pairs that are Python objects at a time
+COLUMNS = pa.schema({"text": pa.large_string(), "output": pa.large_string(), "weight": pa.float64()})
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,39 @@ class _TrainingPair:
     weight: float
 
 
+class _PairTable(Sequence[_TrainingPair]):
+    """Pairs as columns of Arrow: a pair as Python objects takes several times the memory of its text.
+
+    Args:
+        pairs: The pairs, which are read once.
+    """
+
+    def __init__(self, pairs: Iterable[_TrainingPair]) -> None:
+        remaining_pairs, batches = iter(pairs), []
+        while chunk := list(islice(remaining_pairs, CHUNK)):
+            columns = [[getattr(pair, name) for pair in chunk] for name in COLUMNS.names]
+            batches.append(pa.record_batch(columns, COLUMNS))
+        self.table = pa.Table.from_batches(batches, COLUMNS)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[_TrainingPair]:
+        for batch in self.table.to_batches():
+            yield from map(_TrainingPair, *(column.to_pylist() for column in batch.columns))
+
+    @overload
+    def __getitem__(self, index: int) -> _TrainingPair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[_TrainingPair]: ...
+
+    def __getitem__(self, index: int | slice) -> _TrainingPair | list[_TrainingPair]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        return _TrainingPair(*(column[index].as_py() for column in self.table.columns))
+
+
 @dataclass(frozen=True)
 class _TrainingText:
     """All that a paraphraser is trained on.
@@ -49,7 +87,7 @@ class _TrainingText:
         columns: What was understood of the columns of each source that is a file.
     """
 
-    pairs: list[_TrainingPair]
+    pairs: _PairTable
     held_out: list[list[_TrainingPair]]
     refused: Counter[str]
     contamination: list[dict]
@@ -70,19 +108,13 @@ def read_training(settings: ParaphraserTraining) -> _TrainingText:
     refused: Counter[str] = Counter()
     held_out = _held_out_pairs(settings)
     held_out_keys = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
-    pairs = []
-    for source in settings.pairs:
-        for row in _read_rows(source, "train", _validation_share(settings), refused):
-            for pair in _pairs_of(row, settings, refused):
-                if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
-                    pairs.append(pair)
-                else:
-                    refused["held_out"] += 1
+    pairs = _PairTable(_other_pairs(held_out_keys, settings, refused))
     search = search_for(read_sets(settings.decontaminate))
     evaluation_texts = search.found_among(text for pair in chain(pairs, *held_out) for text in (pair.text, pair.output))
-    clean_pairs = _exclude_texts(pairs, evaluation_texts)
+    clean_pairs = _PairTable(_exclude_texts(pairs, evaluation_texts)) if evaluation_texts else pairs
     refused["contaminated"] += len(pairs) - len(clean_pairs)
-    pairs, held_out = clean_pairs, list(filter(None, (_exclude_texts(group, evaluation_texts) for group in held_out)))
+    pairs = clean_pairs
+    held_out = list(filter(None, (list(_exclude_texts(group, evaluation_texts)) for group in held_out)))
     sources = ", ".join(settings.pairs)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no other pair"
@@ -95,9 +127,22 @@ def read_training(settings: ParaphraserTraining) -> _TrainingText:
     return _TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
 
-def _exclude_texts(pairs: Sequence[_TrainingPair], texts: Set[str]) -> list[_TrainingPair]:
+def _other_pairs(
+    held_out_keys: Set[str], settings: ParaphraserTraining, refused: Counter[str]
+) -> Iterator[_TrainingPair]:
+    """The pairs of the training splits of all sources without those of a held-out text, which are refused."""
+    for source in settings.pairs:
+        for row in _read_rows(source, "train", _validation_share(settings), refused):
+            for pair in _pairs_of(row, settings, refused):
+                if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
+                    yield pair
+                else:
+                    refused["held_out"] += 1
+
+
+def _exclude_texts(pairs: Iterable[_TrainingPair], texts: Set[str]) -> Iterator[_TrainingPair]:
     """The pairs without any of some texts."""
-    return [pair for pair in pairs if texts.isdisjoint((pair.text, pair.output))]
+    return (pair for pair in pairs if texts.isdisjoint((pair.text, pair.output)))
 
 
 def _held_out_pairs(settings: ParaphraserTraining) -> list[list[_TrainingPair]]:

@@ -20,13 +20,12 @@ from transformers.utils import logging
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
-from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
 from toolkit.starters import shown_name
 from toolkit.system.extras import naming_extra
-from toolkit.system.processes import processes
 from toolkit.train._held_out import outcome_beside
+from toolkit.train._session import CHECKPOINTS, begin
 from toolkit.train._transformer_loss import loss_for
 from toolkit.train.encoder_pairs import Pairs, _training_pairs
 
@@ -40,9 +39,7 @@ with naming_extra():
     from sentence_transformers.sentence_transformer.modules import Transformer
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
-KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
 LOGGED = 10  # ours: steps
-CHECKPOINTS = "checkpoints"
 FREE = {"output_dir", "save_every", "mini_batch", "threads", "processes"}  # may change when a training resumes
 
 
@@ -58,26 +55,20 @@ def train(settings: TransformerTraining) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
-    files, models = {"pairs": settings.pairs}, {"base_model": settings.base_model}
-    if settings.decontaminate:
-        files["decontaminate"] = settings.decontaminate
-    settings_record = check_folder(folder, settings, files, models, FREE, state)
-    if is_finished(folder):
-        return folder
-    torch.set_num_threads(settings.threads)
+    session = begin(settings, ("pairs", "decontaminate"), ("base_model",), FREE)
+    if session.is_finished():
+        return session.folder
     pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
-    _check_batch(settings.batch, len(pairs), state.num_processes)
+    _check_batch(settings.batch, len(pairs), session.state.num_processes)
     encoder = _load_base(settings.base_model, settings.max_tokens, settings.seed)
-    with in_folder(folder, settings_record, FREE, state):
-        record = _fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
-        if state.is_main_process:
-            encoder.save(str(folder))
+    with session.in_folder():
+        record = _fit(encoder, pairs, settings, session.state, session.folder / CHECKPOINTS)
+        if session.state.is_main_process:
+            encoder.save(str(session.folder))
             base = _load_base(settings.base_model, settings.max_tokens, settings.seed)
             outcome = outcome_beside(encoder, {shown_name(settings.base_model): base}, settings.pairs)
-            record[OUTCOME] = asdict(outcome)
-            finish(folder, record, [folder / CHECKPOINTS])
-    return folder
+            session.finish(record, outcome, CHECKPOINTS)
+    return session.folder
 
 
 def _check_batch(batch: int, pairs: int, processes: int) -> None:
@@ -176,18 +167,13 @@ def _fit(
 
 def _training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
     """The trainer's settings: the processes share a batch; an incomplete last batch of an epoch is dropped."""
-    options = dict(
-        output_dir=str(checkpoints),
+    options = shared_options(settings, checkpoints) | dict(
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
         accelerator_config={"split_batches": True},
         dataloader_drop_last=True,
         batch_sampler=_distinct,
-        learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
-        seed=settings.seed,
-        save_steps=settings.save_every,
-        save_total_limit=KEPT,
         logging_steps=LOGGED,
     )
     return trainer_arguments(SentenceTransformerTrainingArguments, settings.dtype, options)

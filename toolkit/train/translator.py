@@ -22,12 +22,13 @@ from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
 from toolkit.bitext.subwords import marian_tokenizer, pieces_of
 from toolkit.bitext.words import write_words
 from toolkit.models.precision import has_bfloat16
-from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder
+from toolkit.run.workspace import RECORD, Outcome
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.contents import CONTENT
-from toolkit.system.processes import processes
+from toolkit.system.whole_files import read_record
 from toolkit.train._checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.train._marian import load_base, new_model, size_of
+from toolkit.train._session import Session, begin
 from toolkit.train._translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
 from toolkit.train._translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.train.optimizer import optimizers
@@ -39,7 +40,7 @@ FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "p
 
 
 def train(settings: TrainingSettings) -> Path:
-    """Train a translator, or resume a killed training, and save it.
+    """Train a translator, or resume a killed training, and save it; one that has all its steps is left as it is.
 
     Returns:
         `output_dir`; its folder "model" then holds a `MarianMTModel`, its `MarianTokenizer` and `training.json`.
@@ -50,43 +51,38 @@ def train(settings: TrainingSettings) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: The launcher's processes do not see each other, or another launch works in the folder.
     """
-    state, folder = processes(), Path(settings.output_dir)
     if not settings.base_model:
         settings = replace(settings, size=settings.size or DEFAULT_SIZE)
     # until the text is prepared, nothing depends on a setting, so all of them may change
-    free_settings = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
-    files = {part: getattr(settings, part) for part in PARTS}
-    models = {"base_model": settings.base_model} if settings.base_model else {}
-    settings_record = check_folder(folder, settings, files, models, free_settings, state)
+    is_prepared = Path(settings.output_dir, PREPARED).exists()
+    free_settings = FREE if is_prepared else {field.name for field in fields(settings)}
+    session = begin(settings, PARTS, ("base_model",), free_settings, "model")
+    if session.is_finished() and read_record(session.model / RECORD)["progress"]["step"] >= settings.max_steps:
+        return session.folder
     check_bitexts(settings)
     base = load_base(settings) if settings.base_model else None
-    with in_folder(folder, settings_record, free_settings, state):
-        _fit(settings, folder, base, settings_record)
-    state.destroy_process_group()
-    return folder
+    with session.in_folder():
+        _fit(settings, session, base)
+    session.state.destroy_process_group()
+    return session.folder
 
 
-def _fit(
-    settings: TrainingSettings,
-    folder: Path,
-    base: tuple[MarianMTModel, MarianTokenizer] | None,
-    settings_record: dict,
-) -> None:
+def _fit(settings: TrainingSettings, session: Session, base: tuple[MarianMTModel, MarianTokenizer] | None) -> None:
     """Prepare the text, train or resume, and save the model.
 
     Args:
         settings: Of the training.
-        folder: Its output folder.
+        session: Its launch.
         base: The model that it begins with, and the tokenizer of that; None is a new one.
-        settings_record: Of the training, on the main process.
     """
+    folder = session.folder
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16(PartialState().device) else "no")
     set_seed(settings.seed + accelerator.process_index)
     sentencepiece.set_random_generator_seed(settings.seed + accelerator.process_index)
     with accelerator.main_process_first():
         counts = prepare(settings)
     with accelerator.main_process_first():
-        tokenizer = _saved_tokenizer(settings, folder, base[1] if base else None)
+        tokenizer = _saved_tokenizer(settings, session, base[1] if base else None)
     pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
     text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
     training = _begin(settings, accelerator, text, base[0] if base else None)
@@ -94,16 +90,16 @@ def _fit(
         load_checkpoint(accelerator, checkpoints[-1])
     _run(training)
     if accelerator.is_main_process:
-        _save(training, tokenizer, counts, settings_record)
+        _save(session, training, tokenizer, counts)
 
 
-def _saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianTokenizer | None) -> MarianTokenizer:
+def _saved_tokenizer(settings: TrainingSettings, session: Session, base: MarianTokenizer | None) -> MarianTokenizer:
     """The tokenizer of the pieces that were trained, or of the base model, saved in the folder of the model."""
     if base is not None:
-        base.save_pretrained(folder / "model")
+        base.save_pretrained(session.model)
         return base
-    joint = SIZES[str(settings.size)].joint
-    return marian_tokenizer(folder / "source.spm", folder / ("source.spm" if joint else "target.spm"), folder / "model")
+    source, target = "source.spm", "source.spm" if SIZES[str(settings.size)].joint else "target.spm"
+    return marian_tokenizer(session.folder / source, session.folder / target, session.model)
 
 
 def _begin(
@@ -136,31 +132,29 @@ def _run(training: Training) -> None:
             run_epoch(training, bar)
 
 
-def _save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any], settings_record: dict) -> None:
+def _save(session: Session, training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any]) -> None:
     """Write the model, the words of its text, and the record of the training; the tokenizer is there."""
     settings, progress = training.settings, training.progress
-    folder = Path(settings.output_dir)
     model = training.accelerator.unwrap_model(training.loss_of).model
-    held_out = _keep_better_weights(model, training.text, settings, checkpoints_in(folder))
+    held_out = _keep_better_weights(model, training.text, settings, checkpoints_in(session.folder))
     model.generation_config = GenerationConfig.from_model_config(model.config)
-    model.eval().save_pretrained(folder / "model")
-    write_words(folder / "model" / WORDS, (reference.as_py() for reference in training.text.train["reference"]))
+    model.eval().save_pretrained(session.model)
+    write_words(session.model / WORDS, (reference.as_py() for reference in training.text.train["reference"]))
     record = {
         "settings": asdict(settings),
         "contents": {
             name.removeprefix(CONTENT): text
-            for name, text in settings_record.items()
+            for name, text in session.settings_record.items()
             if name.startswith(CONTENT) and text
         },
         "size": asdict(SIZES[settings.size] if settings.size else size_of(model)),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": held_out,
-        OUTCOME: asdict(_held_out_outcome(held_out, training)),
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
-    finish(folder / "model", record)
+    session.finish(record, _held_out_outcome(held_out, training))
 
 
 def _keep_better_weights(
