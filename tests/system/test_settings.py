@@ -3,11 +3,13 @@
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
 from builders.parabank2 import ParaBank2Run
-from toolkit.system.settings import attribute_help, parse_settings
+from toolkit.system.ranges import Count, Range, Settings, Share, at_most
+from toolkit.system.settings import attribute_help, grouped_fields, parse_settings
 from toolkit.train.translator import TrainingSettings
 
 
@@ -154,3 +156,73 @@ def test_a_value_that_a_dataclass_refuses_is_one_line(capsys):
 def test_the_command_line_is_the_default(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["knobs", "--name", "x"])
     assert parse_settings(Knobs, None, "Knobs.") == Knobs("x")
+
+
+Lengths = Annotated[
+    int, Range("low and high of at least 1", lambda length: length >= 1, ": raise them", ("low", "high"))
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranged(Settings):
+    """Settings with ranges.
+
+    Attributes:
+        count: A number, or none.
+        rows: A number.
+        share: A share.
+        low: A length.
+        high: A length.
+        words: Several texts.
+    """
+
+    count: Count | None = None
+    rows: Annotated[Count, at_most(10_000)] = 1
+    share: Share = 0.5
+    low: Lengths = 1
+    high: Lengths = 2
+    words: Annotated[list[str], Range("a word as {}", len)] = dataclasses.field(default_factory=lambda: ["a"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"count": 0}, "wanted count of at least 1, got 0"),
+        ({"rows": 0}, "wanted rows of at least 1, got 0"),
+        ({"rows": 20_000}, "wanted rows of at most 10,000, got 20,000"),
+        ({"share": float("nan")}, "wanted share in [0, 1], got nan"),
+        ({"high": 0}, "wanted low and high of at least 1, got 1 and 0: raise them"),
+        ({"words": []}, "wanted a word as words, got []"),
+        ({"words": "ab"}, "wanted a list as words, got a str: put one text in a list"),
+    ],
+)
+def test_a_value_outside_of_the_range_of_its_field(wrong, message):
+    with pytest.raises(ValueError) as refused:
+        Ranged(**wrong)
+    assert str(refused.value) == message
+
+
+def test_none_is_refused_where_the_type_has_none_of_it():
+    assert Ranged(count=None).count is None
+    with pytest.raises(TypeError):
+        Ranged(rows=None)
+
+
+def test_help_and_files_know_ranges(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        parse_settings(Ranged, ["--help"], "x")
+    text = " ".join(capsys.readouterr().out.split())
+    assert "A number. (at least 1; at most 10,000; default 1)" in text and "A length. (default 1)" in text
+    with pytest.raises(SystemExit):
+        parse_settings(Ranged, ["--config", yaml(tmp_path, "count: x")], "x")
+    assert "wanted count as int | None, got 'x'" in capsys.readouterr().err
+
+
+def test_the_help_begins_with_what_is_required_and_the_settings_of_the_method():
+    groups = grouped_fields(ParaBank2Run)
+    assert list(groups) == ["required", "settings", "input", "cleaning", "run", "language model", "Ray"]
+    assert groups["settings"][0].name == "constraint_sets"
+    assert {field.name for field in groups["required"]} == {
+        "lang", "output_dir", "bitext", "source_lang", "forward", "backward",
+    }  # fmt: skip
+    assert sum(map(len, groups.values())) == len(dataclasses.fields(ParaBank2Run))

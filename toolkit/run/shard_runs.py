@@ -163,6 +163,7 @@ class RunSettings(LanguageModelSettings, RaySettings):
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         keep: Candidates that are kept in the shards, beside those that were chosen: "all", none ("chosen"), or a number
             for each reference, the best ones. The counts of the card are those of all candidates in any case.
+        processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
             products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.

@@ -54,7 +54,7 @@ class Range:
     def __str__(self) -> str:
         """The range for the help of a flag.
 
-        >>> str(at_least(1)), str(between(0, 1)), str(one_of("pieces", "words"))
+        >>> str(at_least(1)), str(between(0, 1)), str(one_of(["pieces", "words"]))
         ('at least 1', 'in [0, 1]', 'pieces, words')
         """
         return self.wanted.format("").strip().removeprefix("of ")
@@ -123,7 +123,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse a value that a marker of its field refuses, and a text where a list of texts is wanted."""
         check_lists(self)
-        for name, may_be_none, marker in _markers(type(self)):  # type: ignore[arg-type] # mypy asks for the hash of an instance
+        for name, may_be_none, marker in _markers(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             if value is not None or not may_be_none:
                 marker(name, value, self)
