@@ -22,10 +22,11 @@ from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.bitext_run import BitextRun
-from toolkit.run.shard_runs import RunSettings
+from toolkit.run.shard_runs import LanguageModelSettings, RaySettings, RunSettings
 from toolkit.run.text_run import TextRun
 from toolkit.score.cross_entropy import BitextFilter
 from toolkit.study.study_settings import StudyFile
+from toolkit.system.ranges import Machine, Processes
 from toolkit.system.settings import attribute_help, base_type, required
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
@@ -48,10 +49,6 @@ class Group:
     names: tuple[str, ...]
 
 
-LANGUAGE_MODEL = ("generator", "model", "server", "prompt", "samples", "temperature", "top_p", "replies_at_once")
-RAY = ("ray_address", "ray_workers")
-
-
 def own_names(cls: type[Any]) -> tuple[str, ...]:
     """The fields that a dataclass itself declares, without those of its bases."""
     fields = {field.name for field in dataclasses.fields(cls)}
@@ -62,9 +59,9 @@ GROUPS = (
     Group("a bitext", "input.md#a-bitext", BitextSettings, (*own_names(BitextSettings), *own_names(BitextRun))),
     Group("running text", "input.md#running-text", TextRun, ("lang", *own_names(TextRun))),
     Group("cleaning", "cleaning.md", CleanSettings, own_names(CleanSettings)),
-    Group("the run", "run.md", RunSettings, tuple(n for n in own_names(RunSettings) if n not in LANGUAGE_MODEL + RAY)),
-    Group("a language model", "language-model.md", RunSettings, LANGUAGE_MODEL),
-    Group("Ray", "ray.md", RunSettings, RAY),
+    Group("the run", "run.md", RunSettings, (*own_names(RunSettings), *own_names(Machine), *own_names(Processes))),
+    Group("a language model", "language-model.md", RunSettings, own_names(LanguageModelSettings)),
+    Group("Ray", "ray.md", RunSettings, own_names(RaySettings)),
 )
 
 
