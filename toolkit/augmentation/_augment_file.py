@@ -21,7 +21,7 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.containers import HIDDEN
 from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.file_settings import AugmentFile
-from toolkit.augmentation.preview import _Preview
+from toolkit.augmentation.preview import Preview
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
@@ -65,7 +65,7 @@ def augment_file(settings: AugmentFile) -> Path:
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            _Preview(bigger, settings.columns).save(settings.preview)
+            Preview(bigger, settings.columns).save(settings.preview)
     wait(state)
     return output
 

@@ -54,7 +54,7 @@ class _Change(NamedTuple):
     score: float | None
 
 
-class _Preview:
+class Preview:
     """New rows beside those that they are made of; a notebook shows it as a table.
 
     Args:

@@ -48,7 +48,7 @@ KEPT = "nothing was tagged; run the same command again, and what the Hub has is 
 
 
 @dataclass(frozen=True)
-class _Version:
+class Version:
     """What a version changes on the Hub.
 
     Attributes:
@@ -91,10 +91,10 @@ class _Version:
 def publish(
     api: HfApi,
     name: str,
-    plan: Callable[[], _Version],
+    plan: Callable[[], Version],
     public: bool = False,
     dry_run: bool = False,
-    plan_alone: Callable[[], _Version] | None = None,
+    plan_alone: Callable[[], Version] | None = None,
 ) -> str:
     """Plan a version, print what it changes on the Hub, and publish it.
 
@@ -144,7 +144,7 @@ def _check_token(api: HfApi, name: str) -> None:
 
 def _planned(
     api: HfApi | None, name: str, kind: str, version: str, files: Mapping[str, Content], record: str
-) -> _Version:
+) -> Version:
     """Compare the files of a version with those on the Hub, and refuse what could not be published; write nothing.
 
     Args:
@@ -162,12 +162,12 @@ def _planned(
     """
     tag = f"v{check_version(version)}"
     if api is None:
-        return _Version(_check_name(name), kind, tag, files, _compare_files(files, {}))
+        return Version(_check_name(name), kind, tag, files, _compare_files(files, {}))
     with _explain_errors(_check_name(name)):
         try:
             refs = _request_patiently(lambda: api.list_repo_refs(name, repo_type=kind))
         except RepositoryNotFoundError:
-            return _Version(name, kind, tag, files, _compare_files(files, {}))
+            return Version(name, kind, tag, files, _compare_files(files, {}))
         tags = {ref.name: ref.target_commit for ref in refs.tags}
         head = next((ref.target_commit for ref in refs.branches if ref.name == constants.DEFAULT_REVISION), None)
         hub_files = _list_files(api, name, kind, tags.get(tag, head))
@@ -180,10 +180,10 @@ def _planned(
             f"wanted a version that {name} does not have, got {version}, which it has with another {changed_paths[0]}: "
             "give a greater --version"
         )
-    return _Version(name, kind, tag, files, states, head, tag in tags)
+    return Version(name, kind, tag, files, states, head, tag in tags)
 
 
-def _published(api: HfApi, version: _Version, public: bool = False) -> str:
+def _published(api: HfApi, version: Version, public: bool = False) -> str:
     """Publish a planned version.
 
     Args:
@@ -210,7 +210,7 @@ def _published(api: HfApi, version: _Version, public: bool = False) -> str:
     return f"{api.endpoint}/{'datasets/' if kind == 'dataset' else ''}{name}/tree/{version.tag}"
 
 
-def _make_commit(api: HfApi, version: _Version) -> str:
+def _make_commit(api: HfApi, version: Version) -> str:
     """Send the contents of the files, then make the commit; return its id.
 
     Large files are sent some at a time, and those that the Hub has are not sent again. The branch must be where the

@@ -9,7 +9,7 @@ from huggingface_hub import HfApi
 
 from toolkit.package.checksums import CHECKSUMS, checksum_lines
 from toolkit.package.folder import check_version
-from toolkit.publish.hub import CARD, Content, _check_name, _planned, _Version
+from toolkit.publish.hub import CARD, Content, Version, _check_name, _planned
 from toolkit.system.contents import hash_file
 from toolkit.system.outputs import MEASURED, is_ours
 
@@ -18,7 +18,7 @@ HERE = '"."'  # how the cards of packaged models name their folder, and what the
 COMMENT = "  # this folder, or its name on the Hub"
 
 
-def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> _Version:
+def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Version:
     """Plan a version of a packaged model on the Hub; `toolkit.publish.hub.publish` publishes it.
 
     Args:

@@ -12,16 +12,14 @@ from toolkit.package.card import card_of
 from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
 from toolkit.package.folder import AGAIN, check_version, files_of, is_parabank
 from toolkit.package.parquet import CONFIGS, SPLITS
-from toolkit.publish.hub import CARD, Content, _check_name, _numbers, _planned, _record_on_hub, _Version
+from toolkit.publish.hub import CARD, Content, Version, _check_name, _numbers, _planned, _record_on_hub
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
 KIND = "dataset"
 
 
-def plan_parabank(
-    api: HfApi | None, folder: Path, name: str, version: str | None = None, changes: str = ""
-) -> _Version:
+def plan_parabank(api: HfApi | None, folder: Path, name: str, version: str | None = None, changes: str = "") -> Version:
     """Plan a version of a parabank on the Hub; `toolkit.publish.hub.publish` publishes it.
 
     The card and the manifest that are published name the repository and the version, and list the versions before it.
