@@ -60,8 +60,8 @@ class ParaBank(Settings):
             "17,21,28-31".
         beam: Beam size; the best hypothesis becomes a candidate.
         paraphrases: The most paraphrases of a reference, chosen by predicted judgment; 0 keeps all.
-        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
-            the paper.
+        guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
+            Not in the paper.
         batch_rows: Hypotheses in a decoding batch.
         seed: Seed of the random choice of words, inflections and paraphrases.
     """

@@ -50,8 +50,8 @@ class ParaNet(Settings):
         permutations: The most orders of the keywords of a reference.
         drop_rate: Share of the keywords that are dropped, those that say least about the reference.
         beam: Beam size of the infilling; the best hypothesis of each order is a candidate.
-        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
-            the paper.
+        guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
+            Not in the paper.
         semantic_weight: Weight of the semantic score.
         fluency_weight: Weight of the fluency, as 1 / perplexity.
         diversity_weight: Weight of the diversity.

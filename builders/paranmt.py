@@ -38,8 +38,8 @@ class ParaNMT(Settings):
 
     Attributes:
         beam: Beam size; the best hypothesis becomes the paraphrase.
-        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
-            the paper.
+        guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
+            Not in the paper.
         batch_rows: Hypotheses in a decoding batch.
         batch_texts: Texts in an encoding batch.
     """

@@ -39,8 +39,8 @@ class ParaZh(Settings):
         beam: Beam size; all hypotheses at the end of the search are candidates.
         min_edit_ratio: Candidates that differ less from their reference are refused: edit distance in characters over
             the characters of the reference.
-        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
-            the paper.
+        guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
+            Not in the paper.
         batch_rows: Hypotheses in a decoding batch.
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
     """
