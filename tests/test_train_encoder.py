@@ -85,7 +85,7 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     assert script.main(flags(tmp_path, "killed", epochs=4, seed=7)) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err == (
-        f"parabank train encoder: {folder} holds a run with other settings: epochs was 3, now 4, seed was 0, now 7; "
+        f"parabank train encoder: {folder} holds a run with other settings: seed was 0, now 7, epochs was 3, now 4; "
         "take them back or choose another --output_dir\n"
     )
     assert (folder / "checkpoint.pt").exists()

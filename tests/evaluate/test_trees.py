@@ -6,9 +6,9 @@ import pytest
 from toolkit.evaluate.trees import (
     LEVELS,
     Parses,
+    Tree,
     _read_tree,
     _top,
-    _Tree,
     _tree_edit_distance,
     shape,
     tree_edit_distance_signature,
@@ -18,7 +18,7 @@ SENTENCE = "(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))) (. .))
 
 
 @cache
-def forest_distance(one: tuple[_Tree, ...], other: tuple[_Tree, ...]) -> int:
+def forest_distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
     """Zhang and Shasha's recursion over the last trees of two forests, as it stands in the paper; no APTED in it."""
     if not one and not other:
         return 0
@@ -34,13 +34,13 @@ def forest_distance(one: tuple[_Tree, ...], other: tuple[_Tree, ...]) -> int:
     return min(ways)
 
 
-def random_tree(chance: random.Random, nodes: int) -> _Tree:
+def random_tree(chance: random.Random, nodes: int) -> Tree:
     """A tree of so many nodes, each hung below a random earlier one, with few labels so that many are equal."""
     parents = [chance.randrange(i) for i in range(1, nodes)]
     names = [chance.choice(["S", "NP", "VP"]) for _ in range(nodes)]
 
-    def build(i: int) -> _Tree:
-        return _Tree(names[i], tuple(build(j + 1) for j, parent in enumerate(parents) if parent == i))
+    def build(i: int) -> Tree:
+        return Tree(names[i], tuple(build(j + 1) for j, parent in enumerate(parents) if parent == i))
 
     return build(0)
 
@@ -64,11 +64,11 @@ def test_distance_of_the_upper_levels_only():
 
 
 def test_read_tree_by_hand():
-    noun, verb = _Tree("NP", (_Tree("DT", ("the",)), _Tree("NN", ("cat",)))), _Tree("VBZ", ("sees",))
-    phrase = _Tree("VP", (verb, _Tree("NP", (_Tree("PRP", ("us",)),))))
-    assert _read_tree(SENTENCE) == _Tree("S", (noun, phrase, _Tree(".", (".",))))
-    assert _read_tree("( (S we) )") == _read_tree(" (S\n\twe)") == _Tree("S", ("we",))
-    assert _read_tree("(S { we } go)") == _Tree("S", ("{", "we", "}", "go"))
+    noun, verb = Tree("NP", (Tree("DT", ("the",)), Tree("NN", ("cat",)))), Tree("VBZ", ("sees",))
+    phrase = Tree("VP", (verb, Tree("NP", (Tree("PRP", ("us",)),))))
+    assert _read_tree(SENTENCE) == Tree("S", (noun, phrase, Tree(".", (".",))))
+    assert _read_tree("( (S we) )") == _read_tree(" (S\n\twe)") == Tree("S", ("we",))
+    assert _read_tree("(S { we } go)") == Tree("S", ("{", "we", "}", "go"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from builders.parabank2 import ParaBank2Run
 from toolkit.system.ranges import Count, Range, Settings, Share, at_most
-from toolkit.system.settings import attribute_help, grouped_fields, parse_settings
+from toolkit.system.settings import _grouped_fields, attribute_help, parse_settings
 from toolkit.train.translator import TrainingSettings
 
 
@@ -219,7 +219,7 @@ def test_help_and_files_know_ranges(tmp_path, capsys):
 
 
 def test_the_help_begins_with_what_is_required_and_the_settings_of_the_method():
-    groups = grouped_fields(ParaBank2Run)
+    groups = _grouped_fields(ParaBank2Run)
     assert list(groups) == ["required", "settings", "input", "cleaning", "run", "language model", "Ray"]
     assert groups["settings"][0].name == "constraint_sets"
     assert {field.name for field in groups["required"]} == {

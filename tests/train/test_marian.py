@@ -156,7 +156,10 @@ def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
             "wanted a base model of size starter, got .*, which has 1 and 1 layers of width 32: leave",
         ),
         ({"max_tokens": 300}, "wanted max_tokens up to 256, which .*model reads, got 300"),
-        ({"base_model": "starter/infiller"}, "wanted a translator that train_translator.py made, .*, a t5 model: give"),
+        (
+            {"base_model": "starter/infiller"},
+            "wanted a translator that parabank train translator made, .*, a t5 model: give",
+        ),
         ({"base_model": "lost"}, "wanted a model, got 'lost', which is neither"),
     ],
 )

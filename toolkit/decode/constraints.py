@@ -39,7 +39,7 @@ class _NegativeConstraints:
     ) -> _NegativeConstraints | None:
         """The tensors of some lists of phrases; None if there is no phrase.
 
-        >>> NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()
+        >>> _NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()
         [[7, -1], [6, 8]]
 
         Raises:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
-from toolkit.evaluate.trees import LEVELS, Parses, _read_tree, _top, _Tree
+from toolkit.evaluate.trees import LEVELS, Parses, Tree, _read_tree, _top
 
 Parser = Callable[[Sequence[str]], list[str | None]]
 
@@ -56,7 +56,7 @@ def parse(texts: Iterable[str], parser: Parser, signature: str, levels: int = LE
     return Parses(signature, dict(zip(distinct, trees, strict=True)))
 
 
-def _parse_brackets(bracketed: str, origin: str) -> _Tree:
+def _parse_brackets(bracketed: str, origin: str) -> Tree:
     """Parse a bracketed tree; the error message for malformed brackets names their origin."""
     try:
         return _read_tree(bracketed)

@@ -32,7 +32,7 @@ PAPER_BETWEEN_RANKS = {(1, 3): (5.51, 0.01), (3, 5): (6.40, 0.19), (1, 5): (6.25
 TOKEN = re.compile(r"\(\s*(?P<label>[^\s()]*)|(?P<word>[^\s()]+)|(?P<close>\))")
 
 
-class _Tree(NamedTuple):
+class Tree(NamedTuple):
     """A constituent.
 
     Attributes:
@@ -41,7 +41,7 @@ class _Tree(NamedTuple):
     """
 
     name: str
-    children: tuple[_Tree | str, ...] = ()
+    children: tuple[Tree | str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Parses:
     """
 
     parser: str
-    trees: Mapping[str, _Tree | None]
+    trees: Mapping[str, Tree | None]
 
-    def tree(self, text: str) -> _Tree | None:
+    def tree(self, text: str) -> Tree | None:
         """The tree of a text; None if the parser found none.
 
         Raises:
@@ -67,7 +67,7 @@ class Parses:
         return self.trees[text]
 
 
-def _read_tree(bracketed: str) -> _Tree:
+def _read_tree(bracketed: str) -> Tree:
     """Parse a bracketed tree; a wrapper without label, or with the label ROOT or TOP, is removed.
 
     >>> _read_tree("(ROOT (S (NP We) (VP go)))")
@@ -79,7 +79,7 @@ def _read_tree(bracketed: str) -> _Tree:
     Raises:
         ValueError: The text is not one tree; the message has the position of the error, counted from 1.
     """
-    stack: list[tuple[str, list[_Tree | str]]] = [("", [])]
+    stack: list[tuple[str, list[Tree | str]]] = [("", [])]
     for token in TOKEN.finditer(bracketed):
         if len(stack) == 1 and (token.lastgroup != "label" or stack[0][1]):
             raise ValueError(
@@ -91,12 +91,12 @@ def _read_tree(bracketed: str) -> _Tree:
             stack[-1][1].append(token["word"])
         else:
             name, children = stack.pop()
-            stack[-1][1].append(_Tree(name, tuple(children)))
+            stack[-1][1].append(Tree(name, tuple(children)))
     if len(stack) > 1 or not stack[0][1]:
         expected = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
         raise ValueError(_bracket_error(bracketed, len(bracketed), expected))
     tree = stack[0][1][0]
-    assert isinstance(tree, _Tree)
+    assert isinstance(tree, Tree)
     return _unwrap(tree)
 
 
@@ -106,14 +106,14 @@ def _bracket_error(bracketed: str, position: int, expected: str) -> str:
     return f"wanted one tree in brackets, got {actual} at character {position + 1} instead of {expected}: correct it"
 
 
-def _unwrap(tree: _Tree) -> _Tree:
+def _unwrap(tree: Tree) -> Tree:
     """A tree without its `WRAPPERS`."""
-    while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], _Tree):
+    while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]
     return tree
 
 
-def _top(tree: _Tree, levels: int = LEVELS) -> _Tree:
+def _top(tree: Tree, levels: int = LEVELS) -> Tree:
     """The upper levels of a tree without its terminals.
 
     >>> shape(_top(_read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
@@ -129,21 +129,21 @@ def _top(tree: _Tree, levels: int = LEVELS) -> _Tree:
     """
     if levels < 1:
         raise ValueError(f"wanted at least 1 level of a tree, got {levels}: the root alone is 1")
-    below = [child for child in tree.children if isinstance(child, _Tree)] if levels > 1 else []
-    return _Tree(tree.name, tuple(_top(child, levels - 1) for child in below))
+    below = [child for child in tree.children if isinstance(child, Tree)] if levels > 1 else []
+    return Tree(tree.name, tuple(_top(child, levels - 1) for child in below))
 
 
-def shape(tree: _Tree) -> str:
+def shape(tree: Tree) -> str:
     """The bracketed labels of a tree, without terminals; trees of equal structure have the same shape.
 
     >>> shape(_read_tree("(S (NP we) (VP go (ADVP home)) .)"))
     '(S (NP) (VP (ADVP)))'
     """
-    below = [shape(child) for child in tree.children if isinstance(child, _Tree)]
+    below = [shape(child) for child in tree.children if isinstance(child, Tree)]
     return f"({' '.join([tree.name, *below])})"
 
 
-def _tree_edit_distance(a: _Tree, b: _Tree, levels: int = LEVELS) -> int:
+def _tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
     """The number of labels to insert, delete or rename to turn the upper levels of one tree into those of another.
 
     >>> a, b = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
@@ -164,7 +164,7 @@ def _tree_edit_distance(a: _Tree, b: _Tree, levels: int = LEVELS) -> int:
 
 
 @lru_cache(DISTANCES)
-def _pruned_distance(a: _Tree, b: _Tree) -> int:
+def _pruned_distance(a: Tree, b: Tree) -> int:
     """The edit distance of two trees without terminals."""
     return 0 if a == b else int(require("apted").APTED(a, b).compute_edit_distance())
 

@@ -121,7 +121,7 @@ def sides(pair: str) -> tuple[str, str]:
 def _version_key(version: str) -> tuple:
     """What versions are compared by; a released one is newer than all that are not, such as 3.1a1.
 
-    >>> sorted(["3.0", "3.1a2", "2.10", "2.9", "3.1a10"], key=version_key)
+    >>> sorted(["3.0", "3.1a2", "2.10", "2.9", "3.1a10"], key=_version_key)
     ['3.1a2', '3.1a10', '2.9', '2.10', '3.0']
 
     Raises:
