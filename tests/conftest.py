@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -149,16 +150,23 @@ def demo_models() -> list[dict]:
     return copy.deepcopy(DEMO_MODELS)
 
 
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Cards have pictures in the block, in spite of `no_pictures`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "find_spec", find_spec)
+        yield
+
+
 @pytest.fixture(scope="session")
-def packaged_demo(tmp_path_factory: pytest.TempPathFactory, no_pictures: pytest.MonkeyPatch) -> Path:
+def packaged_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo run, packaged as "demo" with its pictures, once for all tests."""
     from toolkit.package.build import package_parabank
 
     folder = tmp_path_factory.mktemp("packaged")
     run = write_run(folder / "demo.shards", demo_rows(), refused=REFUSED)
-    no_pictures.undo()
-    package_parabank(run, folder / "demo", "demo", "1.2.0", "cc-by-2.0", DEMO_MODELS)
-    no_pictures.setattr(plots, "find_spec", lambda name: None)
+    with drawing():
+        package_parabank(run, folder / "demo", "demo", "1.2.0", "cc-by-2.0", DEMO_MODELS)
     return folder / "demo"
 
 
@@ -169,20 +177,18 @@ def demo_parabank(demo_run: Path, packaged_demo: Path) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_pictures() -> Iterator[pytest.MonkeyPatch]:
-    """Cards have no pictures, as where matplotlib is not installed: they take longer than a small build.
-
-    A test that wants them undoes it by the fixture `pictures`.
-    """
+def no_pictures() -> Iterator[None]:
+    """Cards have no pictures, as where matplotlib is not installed: they take longer than a small build."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plots, "find_spec", lambda name: None)
-        yield patch
+        yield
 
 
 @pytest.fixture
-def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def pictures() -> Iterator[None]:
     """Cards have pictures."""
-    monkeypatch.setattr(plots, "find_spec", find_spec)
+    with drawing():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ An interpreter that imports torch and transformers takes five seconds of a core 
 `python` makes a program that takes the place of `sys.executable`: it asks a server for a fork that runs its command
 line, with its own environment, folder and files, and ends as that fork ends. A signal reaches the fork, and if the
 program is killed, so is the fork. The first such program starts the server, which ends with the tests. Nothing of the
-toolkit is imported before the fork. The fork cannot import matplotlib, whose pictures take longer than a small build,
-unless `TESTS_DRAW` is in its environment. Where a variable differs that the libraries read when they are imported, or
+toolkit is imported before the fork. The fork cannot import matplotlib, whose pictures take longer than a small build.
+Where a variable differs that the libraries read when they are imported, or
 the interpreter has flags, a real interpreter starts instead.
 """
 
@@ -119,8 +119,7 @@ def run(original, environment, folder, parent, files):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    if "TESTS_DRAW" not in environment:
-        sys.modules["matplotlib"] = None  # as where it is not installed
+    sys.modules["matplotlib"] = None  # as where it is not installed
     tempfile.tempdir = None
     sys.stdin = open(0, closefd=False)
     for name, number in (("stdout", 1), ("stderr", 2)):

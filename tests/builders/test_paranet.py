@@ -7,7 +7,6 @@ import math
 import os
 import re
 import subprocess
-from importlib.util import find_spec
 
 import datasets
 import pytest
@@ -15,12 +14,12 @@ import pytest
 from builders.commands.build_parabank import BUILDERS
 from builders.filter import RANKINGS, Filter, filter_parabank
 from builders.paranet import ParaNetRun, build
+from tests.conftest import drawing
 from tests.run.test_shard_runs import ALONE, KILL_AT_SHARD_3, ranks
 from tests.score.test_bertscore import save_encoder
 from tests.tiny import DEMO, ENVIRONMENT, ROOT
 from toolkit.data.shards import read_shard
 from toolkit.generate.keywords import keywords
-from toolkit.package import plots
 from toolkit.score.comprehensive import Weights, comprehensive
 from toolkit.score.diversity import diversity
 from toolkit.select.rank import rank_by_ranking
@@ -54,8 +53,7 @@ def settings(books):
 @pytest.fixture(scope="module")
 def made(settings, tmp_path_factory):
     output = tmp_path_factory.mktemp("paranet") / "bank"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plots, "find_spec", find_spec)  # its card has pictures
+    with drawing():
         build(settings(output))
     return output
 

@@ -1,16 +1,34 @@
-"""The examples of a seq2seq training as Arrow columns: the ids that the model reads, and those that it should say."""
+"""A seq2seq training's pairs and examples as Arrow columns: texts, and the ids that a model reads and should say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from transformers import PreTrainedTokenizerBase
 
-CHUNK = 10_000  # ours: examples that are Python objects at a time
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+T = TypeVar("T")
+CHUNK = 10_000  # ours: items that are Python objects at a time
 COLUMNS = pa.schema({"input_ids": pa.large_list(pa.int32()), "labels": pa.large_list(pa.int32())})
+
+
+def table_of(items: Iterable[T], columns: Callable[[list[T]], list[list[Any]]], schema: pa.Schema) -> pa.Table:
+    """A table of items, of which only `CHUNK` are Python objects at a time.
+
+    Args:
+        items: The items, which are read once.
+        columns: The columns of some items, in the order of the schema.
+        schema: Of the table.
+    """
+    remaining_items, batches = iter(items), []
+    while chunk := list(islice(remaining_items, CHUNK)):
+        batches.append(pa.record_batch(columns(chunk), schema))
+    return pa.Table.from_batches(batches, schema)
 
 
 def ids_of(pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase) -> pa.Table:
@@ -20,13 +38,15 @@ def ids_of(pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase)
         pairs: What the model reads, and what it should say.
         tokenizer: Of the model.
     """
-    remaining_pairs, batches = iter(pairs), []
-    while chunk := list(islice(remaining_pairs, CHUNK)):
+
+    def columns(chunk: list[tuple[str, str]]) -> list[list[list[int]]]:
         texts, outputs = map(list, zip(*chunk, strict=True))
-        input_ids = tokenizer(texts, verbose=False)["input_ids"]
-        label_ids = tokenizer(text_target=outputs, verbose=False)["input_ids"]
-        batches.append(pa.record_batch([input_ids, label_ids], COLUMNS))
-    return pa.Table.from_batches(batches, COLUMNS)
+        return [
+            tokenizer(texts, verbose=False)["input_ids"],
+            tokenizer(text_target=outputs, verbose=False)["input_ids"],
+        ]
+
+    return table_of(pairs, columns, COLUMNS)
 
 
 def longer_sides(table: pa.Table) -> list[int]:

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import overload
 
 import pyarrow as pa
@@ -19,11 +19,11 @@ from toolkit.clean.evaluation_sets import read_sets
 from toolkit.data.rows import Candidate, Row
 from toolkit.package.read import is_file, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.train._examples import table_of
 
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
 ENOUGH = 50  # ours: held-out references; with fewer, iBLEU says little
 TENTH = 10  # ours: of small data, one reference in so many is held out until there are `ENOUGH`
-CHUNK = 10_000  # ours: pairs that are Python objects at a time
 COLUMNS = pa.schema({"text": pa.large_string(), "output": pa.large_string(), "weight": pa.float64()})
 
 
@@ -50,11 +50,9 @@ class _PairTable(Sequence[_TrainingPair]):
     """
 
     def __init__(self, pairs: Iterable[_TrainingPair]) -> None:
-        remaining_pairs, batches = iter(pairs), []
-        while chunk := list(islice(remaining_pairs, CHUNK)):
-            columns = [[getattr(pair, name) for pair in chunk] for name in COLUMNS.names]
-            batches.append(pa.record_batch(columns, COLUMNS))
-        self.table = pa.Table.from_batches(batches, COLUMNS)
+        self.table = table_of(
+            pairs, lambda chunk: [[getattr(pair, name) for pair in chunk] for name in COLUMNS.names], COLUMNS
+        )
 
     def __len__(self) -> int:
         return len(self.table)
