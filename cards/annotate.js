@@ -91,9 +91,10 @@ async function patiently(work) { // a server that is being started again answers
 }
 
 async function show(number, progress) {
+  const unconfirmed = {...unsaved}; // the server may have read the page before these, and confirm them before the page is here
   page = await patiently(() => get("/page", {page: number}));
   if (progress) at("progress").textContent = progress;
-  for (const item of page.items) Object.assign(item.answers, unsaved[item.item]);
+  for (const item of page.items) Object.assign(item.answers, unconfirmed[item.item], unsaved[item.item]);
   at("work").hidden = false;
   at("done").hidden = true;
   at("reference").textContent = page.reference;

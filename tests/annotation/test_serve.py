@@ -292,6 +292,41 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
 
 @pytest.mark.slow
 @in_browser
+def test_an_answer_confirmed_while_its_page_is_on_the_way_is_shown(browser, tmp_path, monkeypatch):
+    folder = new_sheet(tmp_path)
+    page_is_read, answer_is_saved = threading.Event(), threading.Event()
+    read_page, save = Desk.page, Desk.save
+
+    def late_page(desk, annotator, number):
+        page = read_page(desk, annotator, number)
+        page_is_read.set()
+        answer_is_saved.wait(20)
+        time.sleep(0.5)  # so that the browser hears of the answer first
+        return page
+
+    def save_after_page(desk, annotator, item, answers):
+        page_is_read.wait(20)
+        save(desk, annotator, item, answers)
+        answer_is_saved.set()
+
+    with served(folder) as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        page.wait_for_selector(".item.active")
+        page.route("**/answers", lambda route: route.abort())
+        page.keyboard.press("7")
+        page.wait_for_selector("#saved.failed")
+        page.unroute("**/answers")
+        monkeypatch.setattr(Desk, "page", late_page)
+        monkeypatch.setattr(Desk, "save", save_after_page)
+        page.reload()
+        page.wait_for_selector(".item.active")
+        assert answer_is_saved.is_set()
+        assert page.eval_on_selector("#items output", "output => output.textContent") == "70"
+        page.close()
+
+
+@pytest.mark.slow
+@in_browser
 def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
     folder = new_sheet(tmp_path)
     with served(folder) as url:
