@@ -3,10 +3,11 @@
 An interpreter that imports torch and transformers takes five seconds of a core for that, and the tests start hundreds.
 `python` makes a program that takes the place of `sys.executable`: it asks a server for a fork that runs its command
 line, with its own environment, folder and files, and ends as that fork ends. A signal reaches the fork, and if the
-program is killed, so is the fork. The first such program starts the server, which ends with the tests. Nothing of the
-toolkit is imported before the fork. The fork cannot import matplotlib, whose pictures take longer than a small build.
-Where a variable differs that the libraries read when they are imported, or
-the interpreter has flags, a real interpreter starts instead.
+program is killed, so is the fork. The first such program starts the server, which ends with the tests. The server has
+also imported the modules of the toolkit and filled the tables that nearly every process makes, which takes two seconds
+of a core; a fork that may find another toolkit on its path forgets them. The fork cannot import matplotlib, whose
+pictures take longer than a small build. Where a variable differs that the libraries read when they are imported, or the
+interpreter has flags, a real interpreter starts instead.
 """
 
 import atexit
@@ -34,7 +35,9 @@ def python(environment: Mapping[str, str]) -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = folder / "python"
     read = {name: value for name, value in environment.items() if name.startswith(READ_AT_IMPORT)}
-    values = {"REAL": sys.executable, "FOLDER": str(folder), "READ": read, "PREFIXES": READ_AT_IMPORT, "SERVER": SERVER}
+    root = str(Path(__file__).parents[1])
+    values = {"REAL": sys.executable, "FOLDER": str(folder), "ROOT": root, "READ": read, "PREFIXES": READ_AT_IMPORT}
+    values["SERVER"] = SERVER
     assigned = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     program.write_text(f"#!{sys.executable} -IS\n{assigned}OWNER = {os.getpid()}\n{CLIENT}", encoding="utf-8")
     program.chmod(0o755)
@@ -61,7 +64,7 @@ for attempt in range(2400):
                 pass
             else:
                 import subprocess
-                command = [REAL, "-c", SERVER, FOLDER, str(OWNER)]
+                command = [REAL, "-c", SERVER, FOLDER, str(OWNER), ROOT]
                 plain = {n: v for n, v in os.environ.items() if n != "PYTHONPATH"}  # it may lead to code of one test
                 subprocess.Popen(command, stdin=-3, stdout=-3, stderr=-3, cwd="/", env=plain, start_new_session=True)
         time.sleep(0.05)
@@ -93,12 +96,28 @@ os._exit(code)
 """
 
 SERVER = """
-import array, gc, json, os, signal, socket, sys, tempfile, threading, time, traceback
-FOLDER, OWNER = sys.argv[1], int(sys.argv[2])
+import array, gc, importlib, json, os, pkgutil, signal, socket, sys, tempfile, threading, time, traceback
+FOLDER, OWNER, ROOT = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 PROGRAM = FOLDER + "/python"
-import torch, transformers, datasets, sentence_transformers, peft, accelerate, sklearn.linear_model
+import torch, transformers, datasets, sentence_transformers, peft, accelerate, sacremoses, sklearn.linear_model
 import torch.distributed.launcher.api
 from transformers import AutoModelForSeq2SeqLM, MarianMTModel, MarianTokenizer, T5ForConditionalGeneration, Trainer
+from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+sys.modules["matplotlib"] = None  # as where it is not installed
+sys.path.insert(0, ROOT)
+import builders.commands, pyarrow, toolkit.package.build, toolkit.paraphraser.paraphraser
+from toolkit.bitext.languages import main_language
+from toolkit.clean._characters import match_lengths
+from toolkit.clean.match_keys import match_keys
+from toolkit.score.overlap import without_punctuation
+for module in pkgutil.iter_modules(builders.commands.__path__):
+    __import__("builders.commands." + module.name)
+get_checkpoint_conversion_mapping("marian")
+main_language(["We go home."])
+match_keys(pyarrow.array(["\u00e9"]))
+match_lengths()
+without_punctuation("We go.")
+sys.path.remove(ROOT)
 gc.collect()
 gc.freeze()
 listener = socket.socket(socket.AF_UNIX)
@@ -119,7 +138,6 @@ def run(original, environment, folder, parent, files):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.modules["matplotlib"] = None  # as where it is not installed
     tempfile.tempdir = None
     sys.stdin = open(0, closefd=False)
     for name, number in (("stdout", 1), ("stderr", 2)):
@@ -134,6 +152,11 @@ def run(original, environment, folder, parent, files):
     import runpy, types
     own = list(filter(None, environment.get("PYTHONPATH", "").split(os.pathsep)))
     sys.path[:] = [sys.path[0], *own, *sys.path[1:]]
+    if any(os.path.isdir(os.path.join(path, "toolkit")) and path != ROOT for path in (os.getcwd(), *own)):
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("toolkit", "builders", "scripts")]:
+            del sys.modules[name]
+    else:
+        importlib.reload(toolkit)  # it sets variables
     status = 0
     try:
         if any(os.path.exists(os.path.join(path, "sitecustomize.py")) for path in own):
