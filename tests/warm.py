@@ -124,6 +124,7 @@ listener.listen(64)
 os.rename(FOLDER + "/new", FOLDER + "/socket")
 
 def run(original, environment, folder, parent, files):
+    os.setpgid(0, 0)  # Ray kills the groups of its workers
     unbuffered = original[0] == "-u"
     arguments = original[unbuffered:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGPIPE):
