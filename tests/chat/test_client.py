@@ -152,7 +152,7 @@ def test_a_text_that_is_too_long_is_its_own_fault(tmp_path):
 def test_what_a_server_does_not_know_is_left_out(tmp_path, capsys):
     def picky(handler, body):
         if "response_format" in body:
-            return handler.send(400, {"error": {"message": "unknown field response_format"}})
+            return handler.send(500, {"error": {"message": "body, response_format, type: wanted 'json_object'"}})
         if "max_tokens" in body:
             return handler.send(400, {"error": {"message": "use max_completion_tokens instead of max_tokens"}})
         if body.get("temperature") is not None:

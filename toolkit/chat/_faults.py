@@ -17,6 +17,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # ours: seconds before the second attempt;
 LONGEST_RETRY_AFTER = 600.0  # ours: seconds for which a server may ask us to wait
 REPEATED = (408, 409, 425, 429)  # statuses below 500 after which the same request may have a reply
 COMPLAINTS = (429, 503, 529)  # statuses that say that there are too many requests
+REFUSING = (400, 422, 500, 501)  # statuses of a parameter that a server does not know; llama.cpp's in Python says 500
 POOR = ("insufficient_quota", "billing_hard_limit_reached")  # codes of a 429 that no waiting mends
 FILTERED = ("content_filter", "content_policy_violation")
 FULL_CONTEXT = ("context_length_exceeded", "context length", "maximum context", "too many tokens")
@@ -98,8 +99,8 @@ def _of_status(error: Any, server: str) -> Fault:
         seconds = _retry_after(error.response.headers)
         if seconds is not None and seconds > LONGEST_RETRY_AFTER:
             return Fault(f"{message}; it asks to wait {seconds / 60:.0f} minutes", stop=True)
-        return Fault(message, is_complaint=status in COMPLAINTS, retry_after=seconds)
-    return Fault(message, stop=True, is_refused=status in (400, 422))
+        return Fault(message, False, False, status in COMPLAINTS, status in REFUSING, seconds)
+    return Fault(message, stop=True, is_refused=status in REFUSING)
 
 
 def _code_of(error: Any) -> str:
