@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import re
@@ -15,7 +16,7 @@ import zstandard
 from builders.commands import clean_bitext, count_idf
 from tests.bitext.test_read import fails, put
 from tests.tiny import ENVIRONMENT, ROOT
-from toolkit.bitext.read import Pair, pairs_of, read_blocks, read_sentences
+from toolkit.bitext.read import Pair, pairs_of, read_bitext, read_blocks, read_sentences
 from toolkit.system.contents import contents_of
 
 ROWS = [
@@ -58,6 +59,144 @@ def csv(header="de,en", delimiter=","):
 
 
 def json_lines(source="de", reference="en", nested=False):
+    records = [{"id": n, source: s, reference: r} for n, (s, r) in enumerate(ROWS)]
+    return "".join(json.dumps({"translation": record} if nested else record) + "\n" for record in records).encode()
+
+
+def read(*paths, **settings):
+    return list(read_bitext([*map(str, paths)], **(LANGUAGES | settings)))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_archive_of_opus(tmp_path, method):
+    path = archive(tmp_path / "de-en.txt.zip", ABOUT | OPUS, method)
+    assert read(path) == PAIRS
+    assert read(path, source_lang="deu", lang="en-GB") == PAIRS
+    swapped = read(path, source_lang="en", lang="de")
+    assert [(pair.reference, pair.source) for pair in swapped] == ROWS
+    assert list(read_bitext([path], "de", "en")) == PAIRS
+
+
+def test_codes_with_a_region_name_the_files_of_a_zip_archive(tmp_path):
+    files = {f"Demo.de-zh_CN.{name}": OPUS[f"Demo.de-en.{lang}"] for name, lang in (("de", "de"), ("zh_CN", "en"))}
+    path = archive(tmp_path / "a.zip", ABOUT | files)
+    assert read(path, lang="zh") == read(path, lang="zh-Hans") == read(path, reference_column="zh-cn") == PAIRS
+    two = archive(tmp_path / "two.zip", files | {"Demo.de-zh_TW.zh_TW": b"x\n" * 5})
+    assert read(two, reference_column="zh_TW")[0].reference == "x"
+
+
+@pytest.mark.parametrize("name", ["a.tmx", "a.tmx.gz", "a.tsv", "a.csv", "a.jsonl"])
+def test_a_zip_archive_of_one_file(tmp_path, name):
+    content = {
+        "tmx": tmx(),
+        "csv": csv(),
+        "jsonl": json_lines(),
+        "tsv": "".join(f"{s}\t{r}\n" for s, r in ROWS).encode(),
+    }
+    packed = gzip.compress(tmx()) if name.endswith("gz") else content[name.rpartition(".")[2]]
+    assert [
+        (p.source, p.reference) for p in read(archive(tmp_path / "a.zip", {"README.txt": b"x", name: packed}))
+    ] == ROWS
+
+
+def test_what_a_zip_archive_lacks_is_named(tmp_path):
+    path = archive(tmp_path / "a.zip", ABOUT | OPUS)
+    line = fails(ValueError, [path], source_lang="fr", lang="en")
+    assert f"wanted a side in 'fr', got only de, en in {path}: " in line
+    assert "got only de, en" in fails(ValueError, [path])  # no language was given
+    assert "got only README" in fails(ValueError, [archive(tmp_path / "b.zip", {"README": b"x"})], **LANGUAGES)
+    several = archive(tmp_path / "c.zip", OPUS | {"Other.de-en.de": b"x"})
+    assert "got Demo.de-en.de, Other.de-en.de, Demo.de-en.en in" in fails(ValueError, [several], **LANGUAGES)
+
+
+def test_sides_of_a_zip_archive_with_other_numbers_of_lines(tmp_path):
+    path = archive(tmp_path / "a.zip", {"A.de-en.de": b"Ja\n" * 7, "A.de-en.en": b"Yes\n" * 5})
+    assert f"got 7 in A.de-en.de in {path} and 5 in A.de-en.en in {path}" in fails(ValueError, [path], **LANGUAGES)
+
+
+def test_a_damaged_zip_archive(tmp_path):
+    content = (tmp_path / archive(tmp_path / "a.zip", OPUS, zipfile.ZIP_STORED)).read_bytes()
+    damaged = put(tmp_path / "b.zip", content.replace(b"Welt", b"Wolt"))
+    assert "wanted a whole file, got Demo.de-en.de in" in fails(ValueError, [damaged], **LANGUAGES)
+    assert "Bad CRC-32" in fails(ValueError, [damaged], **LANGUAGES)
+    for cut in (content[:-30], b"no archive"):
+        assert "wanted a whole zip archive" in fails(ValueError, [put(tmp_path / "c.zip", cut)], **LANGUAGES)
+    locked = bytearray(content)
+    for place in (content.index(b"PK\x03\x04") + 6, content.index(b"PK\x01\x02") + 8):
+        locked[place] |= 1
+    assert "encrypted" in fails(ValueError, [put(tmp_path / "d.zip", bytes(locked))], **LANGUAGES)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_tmx_csv_and_json_lines_plain_and_compressed(tmp_path, suffix):
+    for name, content in (("tmx", tmx()), ("csv", csv()), ("jsonl", json_lines())):
+        path = put(tmp_path / f"a.{name}{suffix}", PACKED[suffix](b"\xef\xbb\xbf" + content))
+        assert [(pair.source, pair.reference) for pair in read(path)] == ROWS, name
+
+
+def test_tmx_of_several_languages_variants_and_markup(tmp_path):
+    body = """<tmx><header srclang="en"/><body>
+    <tu><tuv xml:lang="en-GB"><seg>A <bpt i="1">&lt;b></bpt>big<ept i="1">&lt;/b></ept> <hi>dog</hi></seg></tuv>
+      <tuv xml:lang="DE-DE"><seg>Ein
+großer Hund</seg></tuv><tuv xml:lang="fr"><seg>Un chien</seg></tuv><tuv xml:lang="de-AT"><seg>Hund</seg></tuv></tu>
+    <tu><tuv lang="fr"><seg>Oui</seg></tuv></tu>
+    <tu><tuv lang="en"><seg/></tuv><tuv lang="de"><seg>Ja</seg></tuv></tu></body></tmx>"""
+    path = put(tmp_path / "a.tmx", body.encode())
+    assert read(path) == [Pair(1, "Ein großer Hund", "A big dog"), Pair(2, "", ""), Pair(3, "Ja", "")]
+    assert read(path, source_column="de-at")[0].source == "Hund"
+    assert "wanted a side in 'it', got only DE-DE, de, de-AT, en, en-GB, fr in" in fails(
+        ValueError, [path], source_lang="it", lang="en"
+    )
+    utf16 = put(tmp_path / "b.tmx", tmx().decode().replace("UTF-8", "UTF-16").encode("utf-16"))
+    assert read(utf16) == PAIRS
+
+
+def test_tmx_that_declares_entities_or_is_no_xml_is_refused(tmp_path):
+    line = fails(ValueError, [put(tmp_path / "bomb.tmx", BOMB)], **LANGUAGES)
+    assert line.startswith("wanted TMX without entities of its own, got ") and "declares 'a'" in line
+    outside = tmx(head='<!DOCTYPE tmx [<!ENTITY f SYSTEM "file:///etc/passwd">]>')
+    assert "declares 'f'" in fails(ValueError, [put(tmp_path / "file.tmx", outside)], **LANGUAGES)
+    assert "well-formed TMX" in fails(ValueError, [put(tmp_path / "text.tmx", b"Ja\tYes\n")], **LANGUAGES)
+    assert "empty" in fails(ValueError, [put(tmp_path / "other.tmx", b"<html><p>Ja</p></html>")], **LANGUAGES)
+    cut = read_bitext([put(tmp_path / "cut.tmx", tmx(ROWS * 9000)[:-40])], **LANGUAGES)
+    assert next(cut) == PAIRS[0]
+    with pytest.raises(ValueError, match=r"well-formed TMX, got .*cut.tmx \(.* in line \d+\)"):
+        list(cut)
+
+
+@pytest.mark.parametrize(
+    "names", [("de", "en"), ("deu", "en_US"), ("source", "target"), ("Src", "Tgt"), ("sentence1", "sentence2")]
+)
+def test_columns_are_known_by_their_names(tmp_path, names):
+    paths = [
+        put(tmp_path / "a.csv", csv(",".join(names))),
+        put(tmp_path / "b.csv", csv(";".join(names), ";")),
+        put(tmp_path / "a.jsonl", json_lines(*names)),
+        put(tmp_path / "b.jsonl", json_lines(*names, nested=True) if names[0] == "de" else json_lines(*names)),
+    ]
+    for path in paths:
+        assert [(pair.source, pair.reference) for pair in read(path)] == ROWS, path
+    tsv = put(tmp_path / "a.tsv", "\n".join("\t".join(row) for row in [names, *ROWS]).encode())
+    assert read(tsv) == [Pair(pair.line + 1, pair.source, pair.reference) for pair in PAIRS]
+    assert [pair.line for pair in read(tsv, source_column=0, reference_column=1)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_columns_that_were_given_or_are_missing(tmp_path):
+    path = put(tmp_path / "a.csv", csv("left,right"))
+    assert [(p.source, p.reference) for p in read(path, source_column="left", reference_column="right")] == ROWS
+    for content, name in ((csv("left,right"), "a.csv"), (json_lines("left", "right"), "a.jsonl")):
+        line = fails(ValueError, [put(tmp_path / name, content)], **LANGUAGES)
+        assert "wanted column 'source', got only" in line and "left, right" in line
+    assert "wanted column 'up'" in fails(ValueError, [path], "up", **LANGUAGES)
+    tsv = put(tmp_path / "a.tsv", b"id\tleft\tright\n1\tJa\tYes\n")
+    assert read(tsv, source_column="left", reference_column="right") == [Pair(2, "Ja", "Yes")]
+
+
+def test_odd_records_are_faults(tmp_path):
+    bad = b'source,reference\n"a\nb","c\td"\nonly one\n1,2,3\n\xff,x\n,\n'
+    faults = [(None, "a b", "c d"), ("columns", "", ""), ("columns", "", ""), ("invalid_utf8", "\ufffd", "x")]
+    found = [(pair.fault, pair.source, pair.reference) for pair in read(put(tmp_path / "a.csv", bad))]
+    assert found == [*faults, (None, "", "")]
     records = [b'{"source": "a\\nb", "reference": "c\\td"}', b"[]", b'{"source": "x"}']
     records += [b'{"source": "\xff", "reference": "x"}', b'{"source": null, "reference": ""}']
     records += [b'{"source": 1, "reference": "x"}', b'{"source": "\\ud800", "reference": "x"}']
