@@ -112,10 +112,12 @@ def test_what_is_left_of_another_file_is_fetched_anew(opus, tmp_path, kept):
 
 
 def test_a_wrong_size_and_a_damaged_archive_are_errors(opus, tmp_path, capsys):
-    opus.faults.append([r"\.zip", "long", 3])
+    opus.files["/Demo/v1/moses/de-en.txt.zip"] = opus.content[:-40]
+    opus.faults.append([r"\.zip", "long", 9])  # the size is that of the whole, and the end never comes
     assert fetch(tmp_path) == 1
     assert "MB are kept" in error(capsys) and files(tmp_path) == [".Demo.de-en.v1.zip.part"]
     (tmp_path / "corpora" / ".Demo.de-en.v1.zip.part").unlink()
+    opus.faults.clear()
     position = opus.content.index(NOISE["noise"][:20]) + 50
     damaged = opus.content[:position] + b"?" + opus.content[position + 1 :]
     for content in (damaged, opus.content[:-40], b"<html>"):

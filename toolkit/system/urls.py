@@ -330,20 +330,31 @@ def download_rest(
         OSError: It cannot be read or written, or breaks off.
         ValueError: As `check`.
     """
-    system, source = _open_url(url)
-    start = path.stat().st_size if path.exists() else 0
+    from fsspec.asyn import sync
+
+    system: Any = _open_url(url)[0]
+    start = max(path.stat().st_size - 1, 0) if path.exists() else 0  # so that there is a part, if all of it is there
     headers = {"Range": f"bytes={start}-"} if start else {}
-    with _reached(url), system.open(source, block_size=0, size=1, headers=headers) as answer, path.open("ab") as copy:
-        check(str(answer.r.url))
-        length = int(answer.r.headers["Content-Length"]) if "Content-Length" in answer.r.headers else None
-        if answer.r.status != 206:  # the whole
-            start = 0
-            copy.truncate(0)
-        size = None if length is None else start + length
-        report(start, size)
-        while block := answer.read(BLOCK):
-            copy.write(block)
-            report(copy.tell(), size)
+
+    async def copy_rest() -> None:
+        session = await system.set_session()
+        async with session.get(system.encode_url(url), headers=headers, **system.kwargs) as answer:
+            check(str(answer.url))
+            if answer.status == 404:
+                raise FileNotFoundError(url)
+            answer.raise_for_status()
+            position = start if answer.status == 206 else 0  # otherwise the server sends the whole
+            size = None if answer.content_length is None else position + answer.content_length
+            with path.open("r+b" if path.exists() else "wb") as copy:
+                copy.seek(position)
+                copy.truncate()
+                report(position, size)
+                async for block in answer.content.iter_chunked(BLOCK):
+                    copy.write(block)
+                    report(copy.tell(), size)
+
+    with _reached(url):
+        sync(system.loop, copy_rest)
 
 
 def retry(request: Callable[[], T]) -> T:
