@@ -61,7 +61,7 @@ def _measure(options: argparse.Namespace) -> None:
     for name in ("n", "references", *(["limit"] if options.limit is not None else [])):
         at_least(1)(name, getattr(options, name), options)
     between(0, 1)("alpha", options.alpha, options)
-    options.lang, options.pivot = check_code(options.lang, "--lang"), check_code(options.pivot, "--pivot")
+    options.lang, options.pivot = check_code(options.lang, "lang"), check_code(options.pivot, "pivot")
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
