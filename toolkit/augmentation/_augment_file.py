@@ -27,6 +27,8 @@ from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 from toolkit.system.whole_files import whole_file
 
+PREVIEWED = 500  # ours: texts of a page, whose box filters them
+
 
 def augment_file(settings: AugmentFile) -> Path:
     """Augment a data set and write all its rows, the new ones last; the main process writes.
@@ -65,7 +67,7 @@ def augment_file(settings: AugmentFile) -> Path:
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            Preview(bigger, settings.columns).save(settings.preview)
+            Preview(bigger, settings.columns, PREVIEWED).save(settings.preview)
     wait(state)
     return output
 

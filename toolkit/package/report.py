@@ -15,16 +15,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+import pyarrow.parquet as pq
 
 from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
-from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of, score_sql
+from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.data.shards import INPUTS
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, _check_whole, files_of, is_parabank
 from toolkit.package.keep import _place_of
 from toolkit.package.parquet import finished_shards
-from toolkit.package.plots import OTHERS, READ, TRANSLATED, _label, _most_first
+from toolkit.package.plots import OTHERS, READ, TRANSLATED, _most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.package.templates import TEMPLATES
 from toolkit.system.outputs import MANIFEST, check_output_file
@@ -36,6 +37,72 @@ LOSERS = 6  # ours: candidates that lost, of a reference
 DIGITS = 6  # ours: of a score; a page shows three
 REPEATED = "equal to a better pair"
 SCORED = tuple(hints_of(Scores))
+# What a reader calls a score, what it is, and which side is better
+MEANINGS = {
+    "dual": (
+        "Dual score",
+        "How probable the paraphrase is given the source, and the source given the paraphrase: both log-likelihoods per "
+        "token, added. It is at most 0, and higher is better.",
+    ),
+    "dual_per_token": (
+        "Dual sum per token",
+        "Both of these log-likelihoods, summed over all tokens and divided by the tokens of the paraphrase. It is at most "
+        "0, and higher is better.",
+    ),
+    "judgment": (
+        "Predicted judgment",
+        "How similar people would find both meanings, from 0 to 100, as a regression predicts. Higher is better.",
+    ),
+    "semantic": (
+        "Semantic score",
+        "How near both meanings are by a sentence encoder: 1 is the same. Higher is nearer; a copy has 1, too.",
+    ),
+    "translation_score": (
+        "Translation score",
+        "How probable the paraphrase is as a translation of the source: the log-likelihood per token. It is at most 0, and "
+        "higher is better.",
+    ),
+    "trigram_overlap": (
+        "Shared word trigrams",
+        "The share of sequences of three words that both sentences have. Lower is worded more freely.",
+    ),
+    "diversity": (
+        "Diversity",
+        "How differently both sentences are worded and ordered, from 0 to 1. Higher is worded more freely.",
+    ),
+    "fluency": (
+        "Fluency",
+        "How natural a language model finds the paraphrase: the log-likelihood per token. It is at most 0, and higher is "
+        "better.",
+    ),
+    "given_reference": (
+        "After the reference, less a repetition",
+        "How much less a language model expects the paraphrase after the reference than the reference once more, per token. "
+        "Higher is better; 0 is as expected as a repetition.",
+    ),
+    "after_reference": (
+        "After the reference",
+        "How much a language model that has read the reference expects the paraphrase: the log-likelihood per token. It is "
+        "at most 0, and higher is better.",
+    ),
+    "relative_fluency": (
+        "Fluency less that of the reference",
+        "By how much a language model finds the paraphrase more natural than the reference, per token. Higher is better; "
+        "below 0 the reference is the more natural one.",
+    ),
+    "edit_ratio": (
+        "Edit ratio",
+        "The characters to change, over those of the reference. Higher is worded more freely.",
+    ),
+    "intersection_over_union": (
+        "Shared pieces of words",
+        "The pieces of words that both sentences have, over all their pieces. Lower is worded more freely.",
+    ),
+}
+INFILLED = (
+    "Likelihood of the infilling",
+    "How probable the infilled words are: the log-likelihood per token. It is at most 0, and higher is better.",
+)
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
 MADE_BY = b"<footer><p>parabank-toolkit"  # in each page
 FILES = ("page.css", "report.css", "report.js", "report.html")  # in cards/
@@ -73,7 +140,9 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = _render_report(manifest, statistics, _sample_rows(parabank, shards, rows), bool(shards), parabank.as_posix())
+    columns = [] if not (pair_files := files_of(parabank, "pairs")) else pq.read_schema(pair_files[0]).names
+    sampled_rows = _sample_rows(parabank, shards, rows)
+    page = _render_report(manifest, statistics, sampled_rows, bool(shards), parabank.as_posix(), columns)
     write_whole(output, page)
     return len(page.encode())
 
@@ -127,7 +196,9 @@ def _published_row(record: dict) -> Row:
     return Row(**fields, split="", candidates=candidates)
 
 
-def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str) -> str:
+def _render_report(
+    manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str, columns: Sequence[str]
+) -> str:
     """The page.
 
     Args:
@@ -136,20 +207,22 @@ def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers
         rows: The sample, with all candidates.
         losers: Whether the rows have candidates that lost.
         path: Where the parabank is, for the commands to copy.
+        columns: The columns of its pairs, by which `load_dataset` can choose.
     """
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style, own_style, script, text = ((TEMPLATES / name).read_text(encoding="utf-8") for name in FILES)
-    names = list(statistics["scores"])
     scores = statistics["scores"]
+    names = list(scores)
+    meanings = MEANINGS if statistics["source_languages"] else MEANINGS | {"translation_score": INFILLED}
     data = {
         "path": path,
         "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
-            name: scores[name] | {"label": _label(name, statistics), "most": name in AT_MOST, "sql": score_sql(name)}
+            name: scores[name] | {"label": meanings[name][0], "meaning": meanings[name][1], "most": name in AT_MOST}
             for name in names
         },
-        "columns": [name for name in names if score_sql(name) == name],
+        "columns": [name for name in names if name in columns],
         "reasons": OF_CANDIDATES,
         "rows": [_shown_row(row, names) for row in rows],
     }
