@@ -270,10 +270,10 @@ document.addEventListener("keydown", event => {
 function begin() {
   const texts = SLIDER ? "some paraphrases of it" : "a paraphrase of it";
   at("task").textContent = `Each page has a sentence, the reference, and ${texts}, written by machines. You say:`;
-  at("questions").append(...sheet.questions.map(question => element("li", {}, element("b", {}, question.asks), ` ${{
+  at("questions").append(...sheet.questions.map(question => element("li", {}, element("b", {}, `${question.asks}${question.kind === "flag" ? ":" : ""}`), ` ${{
     slider: `A number from 0 (${question.levels[0]}) to 100 (${question.levels[100]}).`,
     levels: Object.entries(question.levels).sort(([a], [b]) => b - a).map(([level, meaning]) => `${level}: ${meaning}`).join("; ") + ".",
-    flag: "Tick the box where it is so.",
+    flag: "tick the box where it is so.",
   }[question.kind]}`)));
   at("length").textContent = `There are ${sheet.pages} pages with ${sheet.texts} paraphrases, which take at most about ${sheet.minutes} `
     + "minutes. Stop whenever you like: each answer is saved at once.";

@@ -217,7 +217,7 @@ function choose() {
   draw();
 }
 
-function turn(pages) { page += pages; draw(); at("rows").focus({preventScroll: true}); at("rows-head").scrollIntoView(); }
+function turn(pages) { page += pages; draw(); at("rows").focus({preventScroll: true}); at("tools").scrollIntoView(); }
 
 at("sample").append(...data.rows.filter(row => row[PARAPHRASES].length).slice(0, SAMPLE).map(row => element("li", {lang: row[LANG]},
   element("p", {className: "reference", dir: "auto"}, row[REFERENCE]),

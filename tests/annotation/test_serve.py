@@ -26,8 +26,6 @@ from toolkit.annotation.serve import Desk, _server
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")
 TEXTS = [
     "We will go home now.",
     "我们现在回家。",
@@ -206,16 +204,6 @@ def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, c
         process.communicate()
 
 
-@pytest.fixture
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 def open_page(browser, url, **options):
     page = browser.new_page(**options)
     page.on("pageerror", lambda error: pytest.fail(str(error)))
@@ -228,7 +216,6 @@ def saved(page):
 
 
 @pytest.mark.slow
-@in_browser
 def test_a_sheet_by_keys_alone(browser, tmp_path):
     folder = new_sheet(tmp_path)
     wanted = {}
@@ -259,7 +246,6 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
     folder = new_sheet(tmp_path)
     process, url = start(folder)
@@ -291,7 +277,6 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_an_answer_confirmed_while_its_page_is_on_the_way_is_shown(browser, tmp_path, monkeypatch):
     folder = new_sheet(tmp_path)
     page_is_read, answer_is_saved = threading.Event(), threading.Event()
@@ -326,7 +311,6 @@ def test_an_answer_confirmed_while_its_page_is_on_the_way_is_shown(browser, tmp_
 
 
 @pytest.mark.slow
-@in_browser
 def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
     folder = new_sheet(tmp_path)
     with served(folder) as url:
@@ -344,7 +328,6 @@ def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -366,7 +349,6 @@ def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_two_tabs_of_one_annotator(browser, tmp_path):
     """The answer of the tab that was answered last holds, although the other tried to send an earlier one."""
     folder = new_sheet(tmp_path)
@@ -392,7 +374,6 @@ def test_two_tabs_of_one_annotator(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp_path):
     folder = new_sheet(tmp_path)
     with served(folder) as url:
@@ -420,7 +401,6 @@ def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp
 
 
 @pytest.mark.slow
-@in_browser
 @pytest.mark.parametrize(("sheet", "digits"), [(PARAZH, "421"), (PARANMT, "32")])
 def test_levels_by_digits(browser, tmp_path, sheet, digits):
     bank = write_bank(tmp_path, "bank", [(f"the {n}", f"a {n}", f"{n / 10}") for n in range(1, 10)])
@@ -440,7 +420,6 @@ def test_levels_by_digits(browser, tmp_path, sheet, digits):
 
 
 @pytest.mark.slow
-@in_browser
 def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
     with served(new_sheet(tmp_path)) as url:
         page = open_page(browser, f"{url}?annotator=anna", color_scheme="dark")

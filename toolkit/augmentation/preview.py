@@ -84,8 +84,8 @@ class Preview:
         lines = ["".join(_cells(change, has_several_columns, other_names)) for change in self.changes]
         return (
             f"<style>{(TEMPLATES / 'preview.css').read_text(encoding='utf-8')}</style><table class='augmented'>"
-            f"<caption>{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Left: words that the new row no "
-            f"longer has. Right: words that are new.</caption><tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
+            f"<caption>{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new "
+            f"row no longer has. Marked after: words that are new.</caption><tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
             f"{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
         )
 
