@@ -78,7 +78,9 @@ def test_the_page_can_be_filtered_and_any_text_is_text(browser, tmp_path):
     page.fill("#filter", "")
     page.set_viewport_size({"width": 390, "height": 844})
     long_word = "".join(chr(ord("a") + number % 26) for number in range(30))
-    page.locator(".augmented ins").first.evaluate("(mark, text) => { mark.textContent = `many words ${text}`; }", long_word)
+    page.locator(".augmented ins").first.evaluate(
+        "(mark, text) => { mark.textContent = `many words ${text}`; }", long_word
+    )
     lines = "mark => mark.getClientRects().length"
     assert page.locator(".augmented ins").first.evaluate(lines) <= 2, "no word is broken"
     page.close()

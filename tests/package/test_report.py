@@ -14,10 +14,10 @@ from tests.package.test_counts import random_rows
 from tests.pages import TEXTS, check_page
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.package._histograms import SCORES
+from toolkit.package._score_meanings import MEANINGS
 from toolkit.package.build import package_parabank
-from toolkit.package.report import LOSERS, MEANINGS, REPEATED, _render_report, write_report
+from toolkit.package.report import LOSERS, REPEATED, _render_report, write_report
 from toolkit.system.whole_files import read_record
-
 
 
 def data_of(page):
@@ -28,7 +28,7 @@ def data_of(page):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A folder with the report `bank.html` of a parabank of a hundred random rows, a Chinese, an Arabic and a hostile one, with its run beside it."""
+    """A parabank of a hundred random rows, a Chinese, an Arabic and a hostile one, with its run and report."""
     rows = random_rows(3, 100)
     for number, (reference, text, lang) in enumerate([
         ("我们现在回家。", "我们马上回家。", "zh"),
@@ -182,7 +182,9 @@ def test_a_slider_counts_the_whole_parabank(page, shared):
     assert page.inner_text("#slider-semantic output") == f"at least 0.2: {left:,} pairs"
     assert page.get_attribute("#score-semantic", "aria-valuetext") == f"at least 0.2: {left:,} pairs"
     assert page.inner_text("#python") == f'load_dataset("{parabank}", filters=[("semantic", ">=", 0.2)])'
-    assert page.inner_text("#shell").startswith(f'parabank filter parabank {parabank} --where "semantic >= 0.2" --output')
+    assert page.inner_text("#shell").startswith(
+        f'parabank filter parabank {parabank} --where "semantic >= 0.2" --output'
+    )
     heads = page.locator("#threshold h3").all_inner_texts()
     assert heads == ["Just inside of the threshold: Semantic score", "Just outside"]
     assert page.locator("li.gone").count() > 0
@@ -223,7 +225,7 @@ def test_every_score_of_a_histogram_is_explained():
 
 @pytest.fixture
 def all_scripts(tmp_path, demo_models, browser):
-    """The report of a parabank whose references, paraphrases and refused candidates are the texts of `tests/pages.py`."""
+    """The report of a parabank whose references, paraphrases and refused candidates are `TEXTS`."""
     rows = []
     for number, (lang, text) in enumerate(TEXTS.items()):
         scores = Scores(-0.2 - number, 4, -0.2, 4, semantic=0.9)
@@ -232,7 +234,9 @@ def all_scripts(tmp_path, demo_models, browser):
             Candidate(f"{text} b", "sample", reason="dual", scores=scores),
         ]
         rows.append(Row(f"x-{number}", text, text, "de", text, lang, "train", candidates=candidates))
-    package_parabank(write_run(tmp_path / "bank.shards", rows, 40), tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    package_parabank(
+        write_run(tmp_path / "bank.shards", rows, 40), tmp_path / "bank", "bank", "1.0.0", "mit", demo_models
+    )
     write_report(tmp_path / "bank", tmp_path / "bank.html")
     page = browser.new_page()
     page.goto(f"file://{tmp_path}/bank.html")
@@ -255,7 +259,10 @@ def test_any_text_is_text_and_can_be_read(all_scripts):
     assert directions.pop("ar") == "rtl" and set(directions.values()) == {"ltr"}
     page.fill("#search", "👍")
     words = page.locator("#rows tbody tr .losers li > span:first-child").first
-    assert words.evaluate("one => [...one.childNodes].map(node => node.textContent).join('|')") == "|Prima| |👩‍👩‍👧| |👍🏽| |🇩🇪||!| |b|"
+    assert (
+        words.evaluate("one => [...one.childNodes].map(node => node.textContent).join('|')")
+        == "|Prima| |👩‍👩‍👧| |👍🏽| |🇩🇪||!| |b|"
+    )
 
 
 @pytest.mark.slow

@@ -82,10 +82,14 @@ class Preview:
         other_names = list(dict.fromkeys(name for change in self.changes for name in change.others))
         heads = ["row", *(["column"] if has_several_columns else []), "before", "after", *other_names, "cosine"]
         lines = ["".join(_cells(change, has_several_columns, other_names)) for change in self.changes]
+        style = (TEMPLATES / "preview.css").read_text(encoding="utf-8")
+        caption = (
+            f"{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new row no "
+            "longer has. Marked after: words that are new."
+        )
         return (
-            f"<style>{(TEMPLATES / 'preview.css').read_text(encoding='utf-8')}</style><table class='augmented'>"
-            f"<caption>{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new "
-            f"row no longer has. Marked after: words that are new.</caption><tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
+            f"<style>{style}</style><table class='augmented'><caption>{caption}</caption>"
+            f"<tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
             f"{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
         )
 
@@ -188,10 +192,11 @@ def _marked(before: str, after: str) -> tuple[str, str]:
     ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
     """
     before_words, after_words = _words(before), _words(after)
+    stripped_before, stripped_after = ([word.strip() for word in words] for words in (before_words, after_words))
     left: list[str] = []
     right: list[str] = []
     for kind, begin, end, first, last in difflib.SequenceMatcher(
-        None, *([word.strip() for word in words] for words in (before_words, after_words)), autojunk=False
+        None, stripped_before, stripped_after, autojunk=False
     ).get_opcodes():
         for side, tag, segment in ((left, "del", before_words[begin:end]), (right, "ins", after_words[first:last])):
             text = html.escape("".join(segment), quote=False)

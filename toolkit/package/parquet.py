@@ -27,7 +27,7 @@ ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
 
 
 def _paraphrase_fields() -> list[pa.Field]:
-    """The published fields of a chosen candidate: text, rank, scores, `dual`, then all others but `reason`, None here."""
+    """The published fields of a chosen candidate: text, rank, scores, `dual`, and all others but `reason`."""
     candidate = schema(Candidate)
     rest = [field for field in candidate if field.name not in ("text", "rank", "scores", "reason")]
     return [candidate.field("text"), candidate.field("rank"), *schema(Scores), pa.field("dual", pa.float64()), *rest]
@@ -69,7 +69,9 @@ def _chosen_candidates(rows: pa.Table) -> pa.Table:
         pc.divide(table[f"{direction}_logprob"], pc.cast(table[f"{direction}_tokens"], pa.float64()))
         for direction in ("forward", "backward")
     )
-    return table.append_column("dual", pc.add(forward, backward)).select(["row", *(field.name for field in _paraphrase_fields())])
+    return table.append_column("dual", pc.add(forward, backward)).select(
+        ["row", *(field.name for field in _paraphrase_fields())]
+    )
 
 
 def _pairs_table(rows: pa.Table) -> pa.Table:

@@ -21,6 +21,7 @@ from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.data.shards import INPUTS
+from toolkit.package._score_meanings import INFILLED, MEANINGS
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, _check_whole, files_of, is_parabank
 from toolkit.package.keep import _place_of
@@ -37,72 +38,6 @@ LOSERS = 6  # ours: candidates that lost, of a reference
 DIGITS = 6  # ours: of a score; a page shows three
 REPEATED = "equal to a better pair"
 SCORED = tuple(hints_of(Scores))
-# What a reader calls a score, what it is, and which side is better
-MEANINGS = {
-    "dual": (
-        "Dual score",
-        "How probable the paraphrase is given the source, and the source given the paraphrase: both log-likelihoods per "
-        "token, added. It is at most 0, and higher is better.",
-    ),
-    "dual_per_token": (
-        "Dual sum per token",
-        "Both of these log-likelihoods, summed over all tokens and divided by the tokens of the paraphrase. It is at most "
-        "0, and higher is better.",
-    ),
-    "judgment": (
-        "Predicted judgment",
-        "How similar people would find both meanings, from 0 to 100, as a regression predicts. Higher is better.",
-    ),
-    "semantic": (
-        "Semantic score",
-        "How near both meanings are by a sentence encoder: 1 is the same. Higher is nearer; a copy has 1, too.",
-    ),
-    "translation_score": (
-        "Translation score",
-        "How probable the paraphrase is as a translation of the source: the log-likelihood per token. It is at most 0, and "
-        "higher is better.",
-    ),
-    "trigram_overlap": (
-        "Shared word trigrams",
-        "The share of sequences of three words that both sentences have. Lower is worded more freely.",
-    ),
-    "diversity": (
-        "Diversity",
-        "How differently both sentences are worded and ordered, from 0 to 1. Higher is worded more freely.",
-    ),
-    "fluency": (
-        "Fluency",
-        "How natural a language model finds the paraphrase: the log-likelihood per token. It is at most 0, and higher is "
-        "better.",
-    ),
-    "given_reference": (
-        "After the reference, less a repetition",
-        "How much less a language model expects the paraphrase after the reference than the reference once more, per token. "
-        "Higher is better; 0 is as expected as a repetition.",
-    ),
-    "after_reference": (
-        "After the reference",
-        "How much a language model that has read the reference expects the paraphrase: the log-likelihood per token. It is "
-        "at most 0, and higher is better.",
-    ),
-    "relative_fluency": (
-        "Fluency less that of the reference",
-        "By how much a language model finds the paraphrase more natural than the reference, per token. Higher is better; "
-        "below 0 the reference is the more natural one.",
-    ),
-    "edit_ratio": (
-        "Edit ratio",
-        "The characters to change, over those of the reference. Higher is worded more freely.",
-    ),
-    "intersection_over_union": (
-        "Shared pieces of words",
-        "The pieces of words that both sentences have, over all their pieces. Lower is worded more freely.",
-    ),
-}
-INFILLED = (
-    "Likelihood of the infilling",
-    "How probable the infilled words are: the log-likelihood per token. It is at most 0, and higher is better.",
-)
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
 MADE_BY = b"<footer><p>parabank-toolkit"  # in each page
 FILES = ("page.css", "report.css", "report.js", "report.html")  # in cards/
