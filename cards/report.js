@@ -152,8 +152,8 @@ function threshold() {
   const [first, second] = data.scores[last].most ? [below, above] : [above, below];
   for (const [head, some] of [[`Just inside of the threshold: ${data.scores[last].label}`, first], ["Just outside", second]]) {
     box.append(element("h3", {}, head), element("ul", {}, ...some.map(([reference, text, score, lang]) =>
-      element("li", {}, element("span", {dir: "auto", lang}, reference), " → ", marked(reference, text),
-        element("span", {className: "scores"}, ` ${shown(score)}`)))));
+      element("li", {}, element("div", {className: "reference", dir: "auto", lang}, reference), marked(reference, text),
+        element("span", {className: "scores"}, shown(score))))));
   }
 }
 

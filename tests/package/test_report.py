@@ -257,6 +257,12 @@ def test_any_text_is_text_and_can_be_read(all_scripts):
     directions = dict(zip(*(found.evaluate_all(f"all => all.map(one => {what})")
                             for what in ("one.lang", "getComputedStyle(one).direction")), strict=True))  # fmt: skip
     assert directions.pop("ar") == "rtl" and set(directions.values()) == {"ltr"}
+    beside = """text => {
+      const box = text.getBoundingClientRect(), summary = text.parentElement.querySelector(".scores > summary");
+      const scores = summary.getBoundingClientRect();
+      return scores.left >= box.right || scores.top >= box.bottom - 1;
+    }"""
+    assert all(text.evaluate(beside) for text in page.locator("#rows li > span[dir]").all()), "no text leaves its place"
     page.fill("#search", "👍")
     words = page.locator("#rows tbody tr .losers li > span:first-child").first
     assert (
