@@ -246,7 +246,7 @@ function set(value) { // the active question
   if (radio) { radio.click(); activate(active + 1); }
 }
 
-function number(digit, now) { // tens, then ones: 7 is 70, and 75 with a 5 behind it
+function typedNumber(digit, now) { // tens, then ones: 7 is 70, and 75 with a 5 behind it
   const longer = now - typedAt < PAUSE ? typed + digit : digit;
   typed = /^(\d\d?|100)$/.test(longer) ? longer : digit;
   typedAt = now;
@@ -256,7 +256,7 @@ function number(digit, now) { // tens, then ones: 7 is 70, and 75 with a 5 behin
 document.addEventListener("keydown", event => {
   if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("button, summary, a")) return;
   const flagged = FLAGS.find(question => question.name[0] === event.key.toLowerCase());
-  if (/^[0-9]$/.test(event.key)) set(SLIDER ? number(event.key, event.timeStamp) : event.key);
+  if (/^[0-9]$/.test(event.key)) set(SLIDER ? typedNumber(event.key, event.timeStamp) : event.key);
   else if (flagged) at(`${flagged.name}-${places()[active].item}`).click();
   else if (event.key === "ArrowDown") activate(active + 1);
   else if (event.key === "ArrowUp") activate(active - 1);

@@ -75,7 +75,8 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    columns = [] if not (pair_files := files_of(parabank, "pairs")) else pq.read_schema(pair_files[0]).names
+    pair_files = files_of(parabank, "pairs")
+    columns = pq.read_schema(pair_files[0]).names if pair_files else []
     sampled_rows = _sample_rows(parabank, shards, rows)
     page = _render_report(manifest, statistics, sampled_rows, bool(shards), parabank.as_posix(), columns)
     write_whole(output, page)
