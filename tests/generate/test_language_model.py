@@ -288,7 +288,7 @@ def test_the_text_is_data_in_its_place():
     assert "Write formally" in rules.content and "BOO" not in rules.content and '"avoid"' in rules.content
     assert json.loads(answer.content) == {"paraphrases": ["Hello."]}
     with pytest.raises(ValueError, match="wanted a style of formal, simple, short, spoken, or a sentence"):
-        Several(style="frml")
+        PromptedModel(model="m", style="frml")
 
 
 def test_examples_of_a_file(tmp_path):

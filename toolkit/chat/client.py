@@ -195,8 +195,8 @@ class ChatClient:
         limit = self._settings.max_cost
         if limit is not None and spent >= limit:
             raise Stop(
-                f"the replies in {self._path} have cost {spent:.2f} dollars, of max_cost {limit:g}: the same command with "
-                "a higher one goes on, and asks for none of them again"
+                f"the replies in {self._path} have cost {spent:.2f} dollars, of max_cost {limit:g}: the same command "
+                "with a higher one goes on, and asks for none of them again"
             )
 
     def _client_arguments(self) -> dict[str, Any]:

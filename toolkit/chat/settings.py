@@ -11,10 +11,25 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from toolkit.system.errors import without_secrets
-from toolkit.system.ranges import Count, Positive, Settings, Share, between
+from toolkit.system.ranges import Count, Positive, Range, Settings, Share, between
 
 Dollars = Annotated[float, between(0, math.inf)]
 SEVERAL = "several"  # the prompt that asks for several paraphrases, as JSON
+STYLES = {
+    "formal": "Write formally, as in a letter to an office.",
+    "simple": "Write simply: short sentences and everyday words.",
+    "short": "Write shorter than the text, without leaving out what it says.",
+    "spoken": "Write as people talk.",
+}
+
+
+Style = Annotated[
+    str,
+    Range(
+        f"a {{}} of {', '.join(STYLES)}, or a sentence that says it",
+        lambda style: not style or style in STYLES or len(style.split()) > 1,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +115,7 @@ class PromptedModel(ServerSettings):
     model: str | None = None
     prompt: str = SEVERAL
     outputs: Count = 4
-    style: str = ""
+    style: Style = ""
     examples: str | None = None
     samples: Count | None = None
     temperature: Annotated[float, between(0, 10)] = 1.0
@@ -119,7 +134,8 @@ class PromptedModel(ServerSettings):
 
     def record(self) -> dict[str, Any]:
         """What the replies depend on, with the content of the examples in place of their file."""
-        values = {f.name: getattr(self, f.name) for f in fields(PromptedModel) if f.name not in FREE_OF_SERVER}
+        free = FREE_OF_SERVER | ({"replies_at_once"} if self.server else set())
+        values = {f.name: getattr(self, f.name) for f in fields(PromptedModel) if f.name not in free}
         examples = Path(self.examples).read_bytes() if self.examples else b""
         return values | {"examples": hashlib.sha256(examples).hexdigest() if examples else None}
 

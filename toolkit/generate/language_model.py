@@ -15,7 +15,7 @@ from jinja2.exceptions import TemplateError
 from toolkit.chat.client import ChatClient
 from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Message, Reply, Request
 from toolkit.chat.settings import PromptedModel
-from toolkit.data.progress import at_hand
+from toolkit.data.progress import at_hand, note
 from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._replies import is_refusal
@@ -162,7 +162,7 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
 
     def report(number: int) -> None:
         with at_hand([], 1 / asking.samples):
-            pass
+            note(str(client.usage))
 
     replies = iter(client.ask(requests, report))
     return [[next(replies) for _ in range(asking.samples)] for _ in shard]
