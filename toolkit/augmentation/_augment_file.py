@@ -34,6 +34,8 @@ from toolkit.system.whole_files import whole_file
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
 
+PREVIEWED = 500  # ours: texts of a page, whose box filters them
+
 
 def augment_file(settings: AugmentFile) -> Path:
     """Augment a data set and write all its rows, the new ones last; the main process writes.
@@ -72,7 +74,8 @@ def augment_file(settings: AugmentFile) -> Path:
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            Preview(bigger, settings.columns).save(settings.preview)
+            lang = settings.lang if settings.paraphraser == LM else None
+            Preview(bigger, settings.columns, PREVIEWED, lang=lang).save(settings.preview)
     wait(state)
     return output
 
