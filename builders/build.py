@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from builders.pipeline import Making, Pipeline, contents_of_run
+from toolkit.chat.settings import SEVERAL
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_inputs
-from toolkit.generate.prompt import prompt_file, read_prompt
+from toolkit.generate.prompt import make_prompt, prompt_file
 from toolkit.models.coverage import covers
 from toolkit.paraphraser.names import ENCODER, installed_critic
 from toolkit.run.bitext_run import BitextRun
@@ -91,9 +92,10 @@ def build_parabank(
 
     state, recorded, output = processes(exchange=False), recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
-        models = {**models, "model": run.model or ""}
-        files = {**files, "prompt": [prompt_file(run.prompt)]}
-        read_prompt(run.prompt)  # a prompt that cannot be used is an error before anything else
+        models = {**models, **({} if run.server else {"model": run.model or ""})}  # nobody knows what a server changes
+        make_prompt(run)  # a prompt that cannot be used is an error before anything else
+        files = {**files, **({"prompt": [prompt_file(run.prompt)]} if run.prompt != SEVERAL else {})}
+        files = {**files, **({"examples": [run.examples]} if run.examples else {})}
     if run.decontaminate:
         files = {**files, "decontaminate": [*run.decontaminate]}
     contents, damaged = dict[str, str](), set[str]()
@@ -175,25 +177,25 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
     """
     if run.generator != LM:
         return _Source(None, [])
-    from toolkit.generate.language_model import Asking, ask_rows
-    from toolkit.models.language_model import LanguageModel, load_language_model
-    from toolkit.models.served import ServedModel, connect
+    from toolkit.generate.language_model import ask_rows, load_asked, make_asking
     from toolkit.score.dual import forward_rows
     from toolkit.translator.load import described
 
-    prompt, name = read_prompt(run.prompt), run.model or ""
-    model: LanguageModel | ServedModel = (
-        connect(name, run.server) if run.server else load_language_model(name, run.dtype, state.device)
-    )
-    seed = getattr(run, "seed", 0)
-    asking = Asking(prompt, run.samples, run.temperature, run.top_p, run.replies_at_once, seed)
+    model = load_asked(run, run.dtype, state.device, run.shards_dir)
+    asking = make_asking(run, run.samples, getattr(run, "seed", 0))
 
     def generate(rows: Iterable[Row]) -> Iterator[Row]:
         rows = ask_rows(rows, model, asking)
         return forward_rows(rows, forward, BATCH_TOKENS) if forward else rows
 
-    generator_record = {"role": "generator"} | described(name) | {"signature": asking.signature}
-    prompt_record = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
+    generator_record = {"role": "generator"} | described(run.model or "") | {"signature": asking.signature}
+    prompt_record = {
+        "role": "prompt",
+        "name": asking.prompt.name,
+        "bleu": None,
+        "signature": asking.prompt.shown,
+        "license": None,
+    }
     return _Source(generate, [generator_record, prompt_record])
 
 

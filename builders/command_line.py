@@ -22,6 +22,7 @@ PROGRAM = "parabank"
 COMMANDS = {
     "demo": "run_demo",
     "build": "build_parabank",
+    "fetch opus": "fetch_opus",
     "clean": "clean_bitext",
     "filter bitext": "filter_bitext",
     "filter parabank": "filter_parabank",

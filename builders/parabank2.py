@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from builders.build import MinUsable, build_parabank, judge_models, load_forward, load_judge, load_source
 from builders.pipeline import Pipeline
+from toolkit.bitext.languages import Language
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
 from toolkit.models.coverage import of_language
@@ -185,7 +186,7 @@ class ParaBank2TextRun(ParaBank2, TextRun):
     """
 
     pivot: Pivot
-    pivot_lang: str | None = None
+    pivot_lang: Language | None = None
     pivot_beam: Beam = 6  # ours
     known_words: Annotated[str, of_language] | None = None
     constraint_rate: Rate = 0.15  # ours

@@ -3,9 +3,11 @@ const at = id => document.getElementById(id);
 const SLIDER = sheet.questions.find(question => question.kind === "slider");
 const FLAGS = sheet.questions.filter(question => question.kind === "flag");
 const RETRY = 2000; // milliseconds
+const PAUSE = 1500; // milliseconds after which a digit begins another number
 const annotator = new URLSearchParams(location.search).get("annotator") || "";
 // Answers that the server has not confirmed stay in the browser, so that a reload or a stopped server loses none.
 const STORE = `annotate:${sheet.id}:${annotator}`;
+let typed = "", typedAt = 0; // the digits of a number
 let unsaved = {}, storing = true, pages = [], page = null, active = 0, sending = null, busy = false, loading = false;
 
 function element(tag, properties = {}, ...children) {
@@ -90,10 +92,16 @@ async function patiently(work) { // a server that is being started again answers
   }
 }
 
-async function show(number, progress) {
+function tellProgress(found) {
+  at("progress").textContent = `${found.done} pages done, ${found.left} left`;
+  at("bar").max = Math.max(found.done + found.left, 1);
+  at("bar").value = found.done;
+}
+
+async function show(number, found) {
   const unconfirmed = {...unsaved}; // the server may have read the page before these, and confirm them before the page is here
   page = await patiently(() => get("/page", {page: number}));
-  if (progress) at("progress").textContent = progress;
+  if (found) tellProgress(found);
   for (const item of page.items) Object.assign(item.answers, unconfirmed[item.item], unsaved[item.item]);
   at("work").hidden = false;
   at("done").hidden = true;
@@ -116,7 +124,7 @@ async function alone(work) { // one at a time
 async function next() {
   const lacking = page === null ? [] : places().filter(place => place.answers[place.question] === undefined);
   if (lacking.length) {
-    at("missing").textContent = `${lacking.length} of ${places().length} questions have no answer yet.`;
+    at("missing").textContent = `${lacking.length} of ${places().length} questions ${lacking.length === 1 ? "has" : "have"} no answer yet.`;
     activate(places().findIndex(place => place.answers[place.question] === undefined));
     return;
   }
@@ -126,19 +134,20 @@ async function next() {
   if (later !== undefined) return show(later);
   const found = await patiently(() => get("/next"));
   pages = [...new Set([...found.begun, ...pages])];
-  const progress = `${found.done} pages done, ${found.left} left`;
   if (found.page === null) {
     page = null;
-    at("progress").textContent = progress;
+    tellProgress(found);
     at("work").hidden = true;
     at("done").hidden = false;
+    at("thanks").textContent = `Thank you, ${annotator}!`;
     at("over").textContent = found.reserved ? `No page is free now. Others are at work on ${found.reserved} more: reload this page `
-      + "in half an hour, and you get those that they have not finished." : "All pages are done. Thank you. You can close this page.";
+      + "in half an hour, and you get those that they have not finished."
+      : `All pages are done, ${found.done} of them by you, and every answer is saved. You can close this page.`;
     at("back").hidden = !pages.length;
     return;
   }
   if (!pages.includes(found.page)) pages.push(found.page);
-  await show(found.page, progress);
+  await show(found.page, found);
 }
 
 async function previous() {
@@ -154,6 +163,7 @@ function places() {
 
 function activate(number) {
   active = Math.min(Math.max(number, 0), places().length - 1);
+  typed = "";
   const place = places()[active];
   document.querySelectorAll(".active").forEach(one => one.classList.remove("active"));
   const box = at(`${SLIDER ? "item" : place.question}-${place.item}`);
@@ -183,7 +193,7 @@ function slide(item, question) {
     input.value = value ?? 50;
     output.textContent = value ?? "–";
     box.classList.toggle("open", value === undefined);
-    input.setAttribute("aria-valuetext", value === undefined ? "not judged" : String(value));
+    input.setAttribute("aria-valuetext", value === undefined ? "no answer yet" : String(value));
   };
   input.addEventListener("input", () => { item.answers[question.name] = Number(input.value); told(); });
   input.addEventListener("change", () => { answer(item, question.name, Number(input.value)); told(); });
@@ -221,6 +231,7 @@ function drawn(item) {
       && (SLIDER || event.target.closest(`#${place.question}-${place.item}`)));
     if (number >= 0 && number !== active) {
       active = number;
+      typed = "";
       document.querySelectorAll(".active").forEach(one => one.classList.remove("active"));
       (SLIDER ? box : event.target.closest("fieldset")).classList.add("active");
     }
@@ -235,11 +246,17 @@ function set(value) { // the active question
   if (radio) { radio.click(); activate(active + 1); }
 }
 
+function typedNumber(digit, now) { // tens, then ones: 7 is 70, and 75 with a 5 behind it
+  const longer = now - typedAt < PAUSE ? typed + digit : digit;
+  typed = /^(\d\d?|100)$/.test(longer) ? longer : digit;
+  typedAt = now;
+  return typed.length === 1 ? Number(typed) * 10 : Number(typed);
+}
+
 document.addEventListener("keydown", event => {
-  if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("button, summary")) return;
-  const digit = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
+  if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("button, summary, a")) return;
   const flagged = FLAGS.find(question => question.name[0] === event.key.toLowerCase());
-  if (digit !== null) set(SLIDER ? (digit || 10) * 10 : digit);
+  if (/^[0-9]$/.test(event.key)) set(SLIDER ? typedNumber(event.key, event.timeStamp) : event.key);
   else if (flagged) at(`${flagged.name}-${places()[active].item}`).click();
   else if (event.key === "ArrowDown") activate(active + 1);
   else if (event.key === "ArrowUp") activate(active - 1);
@@ -250,13 +267,30 @@ document.addEventListener("keydown", event => {
   event.preventDefault();
 });
 
+function begin() {
+  const texts = SLIDER ? "some paraphrases of it" : "a paraphrase of it";
+  at("task").textContent = `Each page has a sentence, the reference, and ${texts}, written by machines. You say:`;
+  at("questions").append(...sheet.questions.map(question => element("li", {}, element("b", {}, `${question.asks}${question.kind === "flag" ? ":" : ""}`), ` ${{
+    slider: `A number from 0 (${question.levels[0]}) to 100 (${question.levels[100]}).`,
+    levels: Object.entries(question.levels).sort(([a], [b]) => b - a).map(([level, meaning]) => `${level}: ${meaning}`).join("; ") + ".",
+    flag: "tick the box where it is so.",
+  }[question.kind]}`)));
+  at("length").textContent = `There are ${sheet.pages} pages with ${sheet.texts} paraphrases, which take at most about ${sheet.minutes} `
+    + "minutes. Stop whenever you like: each answer is saved at once.";
+  at("example-reference").textContent = sheet.example[0];
+  at("example").append(...sheet.example[1].flatMap(([text, judged]) => [element("dt", {}, text), element("dd", {}, judged)]));
+  at("start").hidden = false;
+  at("annotator").focus({preventScroll: true});
+}
+
 const HELP = SLIDER
-  ? ["1 to 9 set 10 to 90, 0 sets 100, Home sets 0; the arrows left and right move by one.",
+  ? ["Type the tens, then the ones: 7 is 70, 7 5 is 75, 0 5 is 5, 1 0 0 is 100. The arrows left and right move by one.",
     ...FLAGS.map(question => `${question.name[0]}: ${question.asks}.`),
     "Enter or the arrow down: next paraphrase, and after the last one the next page.", "Arrow up: back. p: previous page."]
   : ["A digit answers and goes to the next question.", "Arrows up and down: another question.",
     "Enter after the last question: next page. p: previous page."];
 at("ask").textContent = SLIDER ? SLIDER.asks : "";
+at("help").open = matchMedia("(min-width: 40rem)").matches;
 at("keys").append(...HELP.map(text => element("li", {}, text)));
 at("next").addEventListener("click", () => alone(next));
 at("previous").addEventListener("click", () => alone(previous));
@@ -269,10 +303,17 @@ at("name").addEventListener("submit", event => {
 addEventListener("storage", event => { if (event.key === STORE) unsaved = JSON.parse(event.newValue || "{}"); });
 addEventListener("beforeunload", event => { if (!storing && Object.keys(unsaved).length) event.preventDefault(); });
 
+at("another").addEventListener("click", event => { // whoever comes next would not send them
+  if (!Object.keys(unsaved).length) return;
+  event.preventDefault();
+  tell("Wait until your answers are saved.", true);
+});
+
 if (!annotator) {
-  at("name").hidden = false;
-  at("annotator").focus();
+  begin();
 } else {
+  at("status").hidden = false;
+  at("who").textContent = annotator;
   unsaved = stored(() => {});
   if (Object.keys(unsaved).length) send();
   await alone(next);

@@ -3,7 +3,7 @@ const packed = Uint8Array.from(atob(document.getElementById("data").textContent)
 const data = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 const names = Object.keys(data.scores);
 const bins = names.length ? data.scores[names[0]].pairs.length : 0;
-const PAGE = 25, SHOWN = 4;
+const PAGE = 25, SHOWN = 4, SAMPLE = 6;
 const [ID, REFERENCE, LANG, SOURCE, SOURCE_LANG, PARAPHRASES, LOSERS, MORE] = [0, 1, 2, 3, 4, 5, 6, 7];
 const count = new Intl.NumberFormat("en-GB");
 const at = id => document.getElementById(id);
@@ -30,8 +30,10 @@ function passes(scores) {
     && (data.scores[name].most ? scores[place] < limit(name) : scores[place] >= limit(name))));
 }
 
-// Words as a reader sees them; in scripts without spaces every character is one.
-const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|[^\s]/gu;
+// Words as a reader sees them, an emoji whole; in scripts without spaces every character is one.
+const MARKS = String.raw`[\p{M}\p{Emoji_Modifier}]*`;
+const WORD = new RegExp(String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]\p{M}*`
+  + String.raw`|[\p{L}\p{M}\p{N}]+(?:['’\u200c\u200d-][\p{L}\p{M}\p{N}]+)*|\p{RI}\p{RI}|\S${MARKS}(?:\u200d\S${MARKS})*`, "gu");
 
 function common(a, b) { // which words of b are in a longest common subsequence with a
   const length = Array.from({length: a.length + 1}, () => new Uint16Array(b.length + 1));
@@ -62,9 +64,12 @@ function marked(reference, text) {
   return element("span", {dir: "auto"}, ...parts);
 }
 
-function told(scores) {
-  const said = names.map((name, place) => scores[place] === null ? null : `${name} ${shown(scores[place])}`);
-  return element("div", {className: "scores"}, said.filter(one => one !== null).join(", "));
+function told(scores) { // on demand
+  const box = element("details", {className: "scores"}, element("summary", {}, "scores"));
+  box.addEventListener("toggle", () => box.append(element("dl", {}, ...names.flatMap((name, place) => scores[place] === null ? []
+    : [element("dt", {}, `${data.scores[name].label} `, element("b", {}, shown(scores[place]))),
+      element("dd", {}, data.scores[name].meaning)]))), {once: true});
+  return box;
 }
 
 function slider(name) {
@@ -75,10 +80,12 @@ function slider(name) {
   const input = element("input", {type: "range", id: `score-${name}`, min: 0, max: score.most ? bins : bins - 1, step: 1,
     value: edge[name]}); // scores at the end of the range are in the last bin, so "at least" has no threshold above it
   input.addEventListener("input", () => { edge[name] = Number(input.value); last = name; update(); });
-  const box = element("div", {className: "slider", id: `slider-${name}`},
-    element("label", {htmlFor: input.id}, `${score.label}, ${score.most ? "below" : "at least"}`));
+  input.setAttribute("aria-label", `${score.label}, ${score.most ? "below" : "at least"}`);
+  const box = element("div", {className: "slider", id: `slider-${name}`}, element("details", {},
+    element("summary", {}, score.label), element("p", {}, `${score.meaning} The highest bar has ${count.format(most)} pairs.`)));
   box.insertAdjacentHTML("beforeend", svg);
-  box.append(input, element("output", {htmlFor: input.id}));
+  box.append(input, element("div", {className: "axis"}, element("span", {}, shown(score.least)),
+    element("output", {htmlFor: input.id}), element("span", {}, shown(score.least + bins * score.width))));
   return box;
 }
 
@@ -90,9 +97,10 @@ function update() {
   for (const name of names) {
     const box = at(`slider-${name}`), input = box.querySelector("input");
     box.querySelectorAll("rect").forEach((rect, bin) => rect.classList.toggle("in", inBin(name, bin)));
-    const said = open(name) ? "no threshold" : `${shown(limit(name))}: ${count.format(remain(name))} pairs`;
+    const said = open(name) ? "no threshold" : `${data.scores[name].most ? "below" : "at least"} ${shown(limit(name))}: ${count.format(remain(name))} pairs`;
     box.querySelector("output").textContent = said;
     input.setAttribute("aria-valuetext", said);
+    input.value = edge[name];
   }
   const set = names.filter(name => !open(name));
   const pairs = data.rows.flatMap(row => row[PARAPHRASES].map(one => one[1]));
@@ -110,6 +118,7 @@ function update() {
       + `${count.format(data.total)} pairs remain, estimated from the ${count.format(pairs.length)} pairs of the sample.`;
   }
   at("remaining").textContent = text;
+  at("reset").hidden = !set.length;
   commands(set);
   threshold();
   document.querySelectorAll("ol.paraphrases li").forEach(one => one.classList.toggle("gone", !passes(one.scores)));
@@ -121,9 +130,12 @@ function commands(set) {
   const where = set.map(name => `${name} ${data.scores[name].most ? "<" : ">="} ${shown(limit(name))}`).join(" and ");
   const quoted = text => /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
   at("python").textContent = `load_dataset(${JSON.stringify(data.path)}, filters=[${filters.join(", ")}])`;
-  at("shell").textContent = `python scripts/filter_parabank.py ${quoted(data.path)} --where "${where}" `
+  at("shell").textContent = `parabank filter parabank ${quoted(data.path)} --where "${where}" `
     + `--output_dir ${quoted(`${data.path}-chosen`)}`;
   at("python").parentElement.hidden = !set.length || columns.length < set.length;
+  const without = set.filter(name => !columns.includes(name));
+  at("no-column").textContent = without.length
+    ? `load_dataset cannot choose by ${without.join(" and ")}, which is computed from columns.` : "";
   at("shell").parentElement.hidden = !set.length || !data.again;
   at("again").hidden = at("shell").parentElement.hidden;
 }
@@ -138,16 +150,16 @@ function threshold() {
   const near = (side, order) => pairs.filter(side).sort(order).slice(0, SHOWN);
   const below = near(pair => pair[2] < where, (a, b) => b[2] - a[2]), above = near(pair => pair[2] >= where, (a, b) => a[2] - b[2]);
   const [first, second] = data.scores[last].most ? [below, above] : [above, below];
-  for (const [head, some] of [["Just inside of the threshold", first], ["Just outside", second]]) {
+  for (const [head, some] of [[`Just inside of the threshold: ${data.scores[last].label}`, first], ["Just outside", second]]) {
     box.append(element("h3", {}, head), element("ul", {}, ...some.map(([reference, text, score, lang]) =>
-      element("li", {}, element("span", {dir: "auto", lang}, reference), " → ", marked(reference, text),
-        element("span", {className: "scores"}, ` ${shown(score)}`)))));
+      element("li", {}, element("div", {className: "reference", dir: "auto", lang}, reference), marked(reference, text),
+        element("span", {className: "scores"}, shown(score))))));
   }
 }
 
 function why(reason) {
   const meaning = data.reasons[reason];
-  return meaning ? `${reason}: ${meaning}` : reason || "not chosen";
+  return meaning || reason || "not chosen";
 }
 
 function drawn(row) {
@@ -163,12 +175,12 @@ function drawn(row) {
   if (row[LOSERS].length) {
     const all = row[LOSERS].length + more.reduce((sum, [, number]) => sum + number, 0);
     cell.append(element("details", {},
-      element("summary", {}, `${count.format(all)} that lost, with why`),
+      element("summary", {}, `${count.format(all)} ${all === 1 ? "candidate" : "candidates"} that lost, with the reason`),
       element("ul", {className: "losers"}, ...row[LOSERS].map(([text, reason, scores]) =>
         element("li", {lang: row[LANG]}, marked(row[REFERENCE], text), " ",
           element("span", {className: "reason"}, why(reason)), told(scores)))),
       element("p", {className: "more"}, more.length
-        ? "And " + more.map(([reason, number]) => `${count.format(number)} ${reason || "not chosen"}`).join(", ") + "." : "")));
+        ? "And " + more.map(([reason, number]) => `${count.format(number)}: ${why(reason)}`).join("; ") + "." : "")));
   }
   return element("tr", {}, reference, cell);
 }
@@ -184,14 +196,15 @@ function draw() {
 }
 
 const ORDERS = {
-  "as drawn": null,
+  "with a paraphrase first": (a, b) => (b[PARAPHRASES].length > 0) - (a[PARAPHRASES].length > 0),
+  "by chance": null,
   "longest reference first": (a, b) => b[REFERENCE].length - a[REFERENCE].length,
   "most paraphrases first": (a, b) => b[PARAPHRASES].length - a[PARAPHRASES].length,
   "no paraphrase first": (a, b) => a[PARAPHRASES].length - b[PARAPHRASES].length,
 };
 names.forEach((name, place) => {
   const least = row => Math.min(...row[PARAPHRASES].map(one => one[1][place] ?? Infinity), Infinity);
-  ORDERS[`lowest ${name} first`] = (a, b) => least(a) === least(b) ? 0 : least(a) - least(b);
+  ORDERS[`lowest first: ${data.scores[name].label}`] = (a, b) => least(a) === least(b) ? 0 : least(a) - least(b);
 });
 
 function choose() {
@@ -204,9 +217,17 @@ function choose() {
   draw();
 }
 
-function turn(pages) { page += pages; draw(); at("rows").focus({preventScroll: true}); at("rows-head").scrollIntoView(); }
+function turn(pages) { page += pages; draw(); at("rows").focus({preventScroll: true}); at("tools").scrollIntoView(); }
 
+at("sample").append(...data.rows.filter(row => row[PARAPHRASES].length).slice(0, SAMPLE).map(row => element("li", {lang: row[LANG]},
+  element("p", {className: "reference", dir: "auto"}, row[REFERENCE]),
+  element("p", {dir: "auto"}, marked(row[REFERENCE], row[PARAPHRASES][0][0])))));
 at("sliders").append(...names.map(slider));
+at("scores").open = matchMedia("(min-width: 60rem)").matches;
+at("reset").addEventListener("click", () => {
+  for (const name of names) edge[name] = data.scores[name].most ? bins : 0;
+  update();
+});
 at("sort").append(...Object.keys(ORDERS).map(name => element("option", {value: name}, name)));
 at("search").addEventListener("input", choose);
 at("sort").addEventListener("change", choose);

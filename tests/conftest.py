@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REFUSED = ("too_long", "empty", "too_long", "too_long")  # of lines of the demo run
 CACHE = tempfile.mkdtemp(prefix="parabank-tests-")
@@ -110,6 +114,20 @@ def write_run(folder: Path, rows: list[Row], shard_rows: int = 2, refused: Seque
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium, one for all tests of a session."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("no Chromium here (apt install chromium)")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ def test_a_first_word_alone_lists_its_commands(capsys):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["trian", "encoder"], "parabank: wanted one of demo, build, clean, filter, report, train, "),
+        (["trian", "encoder"], "parabank: wanted one of demo, build, fetch, clean, filter, report, train, "),
         (["train", "encodr"], "parabank train: wanted one of encoder, transformer_encoder, paraphraser, "),
         (
             ["build", "parabank3"],

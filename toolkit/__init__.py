@@ -58,6 +58,7 @@ for name, entries in (("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256"), ("LRU_CACHE_CA
 
 if TYPE_CHECKING:
     from toolkit.augmentation.augment import augment as augment
+    from toolkit.chat.settings import PromptedModel as PromptedModel
     from toolkit.data.rows import Row as Row
     from toolkit.decode.constraint_set import ConstraintSet as ConstraintSet
     from toolkit.encoder.load import load_encoder as load_encoder
@@ -73,6 +74,7 @@ PUBLIC = {
     "ConstraintSet": "toolkit.decode.constraint_set",
     "Paraphraser": "toolkit.paraphraser.paraphraser",
     "Paraphrasing": "toolkit.paraphraser.settings",
+    "PromptedModel": "toolkit.chat.settings",
     "Row": "toolkit.data.rows",
     "augment": "toolkit.augmentation.augment",
     "load_encoder": "toolkit.encoder.load",
@@ -85,6 +87,7 @@ __all__ = [
     "ConstraintSet",
     "Paraphraser",
     "Paraphrasing",
+    "PromptedModel",
     "Row",
     "augment",
     "load_encoder",

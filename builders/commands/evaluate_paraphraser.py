@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import toolkit
+from toolkit.bitext.languages import check_code
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.models.coverage import check_language_of
@@ -60,6 +61,7 @@ def _measure(options: argparse.Namespace) -> None:
     for name in ("n", "references", *(["limit"] if options.limit is not None else [])):
         at_least(1)(name, getattr(options, name), options)
     between(0, 1)("alpha", options.alpha, options)
+    options.lang, options.pivot = check_code(options.lang, "lang"), check_code(options.pivot, "pivot")
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)

@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from builders.commands.annotate import main
+from tests import pages
 from tests.annotation.test_make import write_bank
+from tests.pages import check_page
 from toolkit.annotation import serve
 from toolkit.annotation._answers import read_answers, read_items
 from toolkit.annotation.make import make_sheet
@@ -26,8 +28,6 @@ from toolkit.annotation.serve import Desk, _server
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")
 TEXTS = [
     "We will go home now.",
     "我们现在回家。",
@@ -37,9 +37,9 @@ TEXTS = [
 ]
 
 
-def new_sheet(folder, sheet=PARABANK, size=12):
+def new_sheet(folder, sheet=PARABANK, size=12, texts=TEXTS):
     """A sheet of twelve references with three paraphrases each, from a secret parabank."""
-    bank = write_bank(folder, "secret", [(text, f"{text} 1", f"{text} 2", f"{text} 3") for text in TEXTS])
+    bank = write_bank(folder, "secret", [(text, f"{text} 1", f"{text} 2", f"{text} 3") for text in texts])
     make_sheet([bank], sheet, folder / "sheet", size=size, ranks=(1, 3))
     return folder / "sheet"
 
@@ -206,16 +206,6 @@ def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, c
         process.communicate()
 
 
-@pytest.fixture
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 def open_page(browser, url, **options):
     page = browser.new_page(**options)
     page.on("pageerror", lambda error: pytest.fail(str(error)))
@@ -228,7 +218,6 @@ def saved(page):
 
 
 @pytest.mark.slow
-@in_browser
 def test_a_sheet_by_keys_alone(browser, tmp_path):
     folder = new_sheet(tmp_path)
     wanted = {}
@@ -243,23 +232,24 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
             for place, item in enumerate(ids):
                 page.keyboard.press(str((number + place) % 10))
                 wanted[item] = {
-                    "similarity": float(((number + place) % 10 or 10) * 10),
+                    "similarity": float((number + place) % 10 * 10),
                     "ungrammatical": 0.0,
                     "nonsensical": 0.0,
                 }
                 if place == 0:
                     page.keyboard.press("ArrowLeft")
                     page.keyboard.press("u")
-                    wanted[item] |= {"similarity": wanted[item]["similarity"] - 1, "ungrammatical": 1.0}
+                    wanted[item] |= {"similarity": max(wanted[item]["similarity"] - 1, 0), "ungrammatical": 1.0}
                 page.keyboard.press("Enter")
         page.wait_for_selector("#done:not([hidden])")
         assert page.inner_text("#progress") == "12 pages done, 0 left"
+        assert page.eval_on_selector("#bar", "bar => bar.position") == 1
+        assert page.inner_text("#done h2") == "Thank you, Änne_娜!" and "12 of them by you" in page.inner_text("#over")
     assert read_answers(folder / "answers" / "änne_娜.csv", PARABANK, wanted) == wanted
     assert wanted.keys() == {item.item for item in read_items(folder)}
 
 
 @pytest.mark.slow
-@in_browser
 def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
     folder = new_sheet(tmp_path)
     process, url = start(folder)
@@ -291,7 +281,6 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_an_answer_confirmed_while_its_page_is_on_the_way_is_shown(browser, tmp_path, monkeypatch):
     folder = new_sheet(tmp_path)
     page_is_read, answer_is_saved = threading.Event(), threading.Event()
@@ -326,7 +315,6 @@ def test_an_answer_confirmed_while_its_page_is_on_the_way_is_shown(browser, tmp_
 
 
 @pytest.mark.slow
-@in_browser
 def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
     folder = new_sheet(tmp_path)
     with served(folder) as url:
@@ -344,7 +332,6 @@ def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -366,7 +353,6 @@ def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_two_tabs_of_one_annotator(browser, tmp_path):
     """The answer of the tab that was answered last holds, although the other tried to send an earlier one."""
     folder = new_sheet(tmp_path)
@@ -392,7 +378,6 @@ def test_two_tabs_of_one_annotator(browser, tmp_path):
 
 
 @pytest.mark.slow
-@in_browser
 def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp_path):
     folder = new_sheet(tmp_path)
     with served(folder) as url:
@@ -420,7 +405,6 @@ def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp
 
 
 @pytest.mark.slow
-@in_browser
 @pytest.mark.parametrize(("sheet", "digits"), [(PARAZH, "421"), (PARANMT, "32")])
 def test_levels_by_digits(browser, tmp_path, sheet, digits):
     bank = write_bank(tmp_path, "bank", [(f"the {n}", f"a {n}", f"{n / 10}") for n in range(1, 10)])
@@ -440,31 +424,88 @@ def test_levels_by_digits(browser, tmp_path, sheet, digits):
 
 
 @pytest.mark.slow
-@in_browser
-def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
+@pytest.mark.parametrize("sheet", [PARABANK, PARANMT, PARAZH])
+def test_the_start_page_says_what_is_asked_how_long_it_takes_and_an_example(browser, tmp_path, sheet):
+    bank = write_bank(tmp_path, "bank", [(f"the {n}", f"a {n}", f"{n / 10}") for n in range(1, 10)])
+    make_sheet([bank], sheet, tmp_path / "sheet", size=9)
+    with served(tmp_path / "sheet") as url:
+        page = open_page(browser, url)
+        said = page.inner_text("#start")
+        assert all(question.asks.lower() in said.lower() for question in sheet.questions)
+        assert re.search(r"9 pages with (9|10) paraphrases, which take at most about [23] minutes", said)
+        assert sheet.example[0] in said and all(text in said and why in said for text, why in sheet.example[1])
+        assert page.evaluate("document.activeElement.id") == "annotator" and page.is_hidden("#status")
+        check_page(page)
+        page.close()
+
+
+@pytest.mark.slow
+def test_a_slider_shows_nothing_before_an_answer_and_takes_numbers_as_typed(browser, tmp_path):
     with served(new_sheet(tmp_path)) as url:
-        page = open_page(browser, f"{url}?annotator=anna", color_scheme="dark")
-        seen = set()
-        for number in range(12):
+        page = open_page(browser, f"{url}?annotator=anna")
+        page.wait_for_selector(".item.active")
+        slider, shown = page.locator("#items input[type=range]").nth(1), page.locator("#items output").first
+        assert slider.get_attribute("aria-valuetext") == "no answer yet"
+        empty = slider.screenshot()
+        slider.evaluate("slider => { slider.value = 5; }")
+        assert slider.screenshot() == empty, "no thumb that could be an anchor"
+        for keys, value in (
+            ("7 5", "75"), ("7", "70"), ("0", "0"), ("0 5", "5"), ("1 0", "10"), ("1 0 0", "100"), ("7 5 3", "30"),
+        ):  # fmt: skip
+            for key in keys.split():
+                page.keyboard.press(key)
+            assert shown.inner_text() == value, keys
+            page.keyboard.press("ArrowDown")  # the next digit begins a number
+            page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#items output").nth(1).inner_text() == "6"
+        assert slider.get_attribute("aria-valuetext") == "6" and slider.screenshot() != empty
+        assert "Type the tens, then the ones" in page.inner_text("#keys")
+        page.close()
+
+
+@pytest.mark.slow
+def test_another_name_begins_once_all_is_saved(browser, tmp_path):
+    with served(new_sheet(tmp_path)) as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        page.wait_for_selector(".item.active")
+        page.route("**/answers", lambda route: route.abort())
+        page.keyboard.press("7")
+        page.wait_for_selector("#saved.failed")
+        page.click("#another")
+        assert page.inner_text("#saved") == "Wait until your answers are saved." and page.inner_text("#who") == "anna"
+        page.unroute("**/answers")
+        saved(page)
+        page.click("#another")
+        page.wait_for_selector("#start:not([hidden])")
+        assert page.url == url + "/"
+        page.close()
+
+
+@pytest.mark.slow
+def test_any_text_is_text_and_can_be_read(browser, tmp_path):
+    with served(new_sheet(tmp_path, texts=[*pages.TEXTS.values()], size=10)) as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        seen = {}
+        for number in range(10):
             page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
             page.wait_for_selector(".item.active")
-            seen.add(page.inner_text("#reference"))
+            reference = page.locator("#reference")
+            seen[reference.text_content()] = reference.evaluate("one => getComputedStyle(one).direction")
             assert page.locator("#work b").count() == 0
-            if re.search("[ء-ي]", page.inner_text("#reference")):
-                assert page.locator("#reference").evaluate("e => getComputedStyle(e).direction") == "rtl"
+            check_page(page)
             for _ in range(page.locator("#items .item").count()):
                 page.keyboard.press("5")
                 page.keyboard.press("Enter")
-        assert seen == set(TEXTS)
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)"
         page.wait_for_selector("#done:not([hidden])")
+        check_page(page)
+        page.emulate_media(color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)"
         page.click("#back")
         page.wait_for_selector(".item.active")
-        unnamed = page.evaluate(
-            """() => [...document.querySelectorAll("input, button")].filter(one =>
-            !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length"""
-        )
-        assert unnamed == 0
+        page.close()
+    assert seen == {text: "rtl" if lang == "ar" else "ltr" for lang, text in pages.TEXTS.items()}
 
 
 def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):

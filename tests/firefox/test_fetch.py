@@ -31,7 +31,7 @@ def mozilla(tmp_path, monkeypatch):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(constants, "HF_ASSETS_CACHE", str(tmp_path / "assets"))
         settings.slept = []
-        monkeypatch.setattr(fetch.time, "sleep", settings.slept.append)
+        monkeypatch.setattr(urls.time, "sleep", settings.slept.append)
         yield settings
 
 
@@ -172,7 +172,7 @@ def test_faults_that_stay_are_one_line(mozilla, cache, path):
     mozilla.publish("en", "de")
     mozilla.fault(path, 503, 9)
     assert "503" in (line := fails(OSError)) and mozilla.url in line
-    assert len([one for one in mozilla.requests if re.search(path, one)]) == fetch.TRIES
+    assert len([one for one in mozilla.requests if re.search(path, one)]) == urls.REQUESTS
     assert named(cache) == []
     mozilla.faults, mozilla.slept[:] = [], []
     mozilla.fault(path, 403, 9)

@@ -44,6 +44,8 @@ def test_pairs_are_the_chosen_candidates_best_first(demo_run):
     assert pairs.schema == _pairs_schema()
     assert len(pairs) == 7
     assert found_pairs(pairs) == expected_pairs(rows)
+    chosen = [paraphrase for row in rows for paraphrase in row.paraphrases]
+    assert pairs["dual"].to_pylist() == [paraphrase.scores.dual for paraphrase in chosen]
     assert pairs["origins"].to_pylist()[0] == [
         {"recipe": "random", "positive": [], "negative": ["will", "go"], "unmet": []},
         {"recipe": "random", "positive": [], "negative": ["will", "go", "extra"], "unmet": []},

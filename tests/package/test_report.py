@@ -9,15 +9,15 @@ import shutil
 import pytest
 
 from builders.commands.report_parabank import main
-from tests.conftest import row, write_run
+from tests.conftest import DEMO_MODELS, row, write_run
 from tests.package.test_counts import random_rows
+from tests.pages import TEXTS, check_page
 from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.package._histograms import SCORES
+from toolkit.package._score_meanings import MEANINGS
 from toolkit.package.build import package_parabank
 from toolkit.package.report import LOSERS, REPEATED, _render_report, write_report
 from toolkit.system.whole_files import read_record
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")
 
 
 def data_of(page):
@@ -26,9 +26,9 @@ def data_of(page):
     return json.loads(gzip.decompress(base64.b64decode(packed[1])))
 
 
-@pytest.fixture
-def parabank(tmp_path, demo_models):
-    """A parabank of a hundred random rows, a Chinese, an Arabic and a hostile one, with its run beside it."""
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A parabank of a hundred random rows, a Chinese, an Arabic and a hostile one, with its run and report."""
     rows = random_rows(3, 100)
     for number, (reference, text, lang) in enumerate([
         ("我们现在回家。", "我们马上回家。", "zh"),
@@ -37,8 +37,18 @@ def parabank(tmp_path, demo_models):
     ]):  # fmt: skip
         candidate = Candidate(text, "sample", rank=0, scores=Scores(-0.2, 4, -0.2, 4, semantic=0.99))
         rows.append(Row(f"x-{number}", "x", None, None, reference, lang, "train", candidates=[candidate]))
-    run = write_run(tmp_path / "bank.shards", rows, 40)
-    package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    folder = tmp_path_factory.mktemp("report")
+    run = write_run(folder / "bank.shards", rows, 40)
+    package_parabank(run, folder / "bank", "bank", "1.0.0", "mit", DEMO_MODELS)
+    write_report(folder / "bank", folder / "bank.html")
+    return folder
+
+
+@pytest.fixture
+def parabank(shared, tmp_path):
+    """That parabank and its run, for a test that changes them."""
+    for name in ("bank", "bank.shards"):
+        shutil.copytree(shared / name, tmp_path / name)
     return tmp_path / "bank"
 
 
@@ -103,7 +113,7 @@ def test_five_thousand_rows_are_below_five_megabytes(parabank):
         for n in range(5000)
     ]  # fmt: skip
     manifest, statistics = (read_record(parabank / f"{name}.json") for name in ("parabank", "statistics"))
-    page = _render_report(manifest, statistics, rows, True, "bank")
+    page = _render_report(manifest, statistics, rows, True, "bank", [])
     assert len(page.encode()) < 5_000_000
 
 
@@ -140,21 +150,16 @@ def test_one_line_for_what_cannot_be(parabank, tmp_path, capsys):
 
 
 @pytest.fixture
-def page(parabank, tmp_path):
+def page(shared, browser):
     """The report in a browser, from a file."""
-    from playwright.sync_api import sync_playwright
-
-    write_report(parabank, tmp_path / "bank.html")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        shown = browser.new_page()
-        errors = []
-        shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.goto(f"file://{tmp_path}/bank.html")
-        shown.wait_for_selector("#rows tbody tr")
-        yield shown
-        assert errors == []
-        browser.close()
+    shown = browser.new_page(viewport={"width": 1280, "height": 800})
+    errors = []
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.goto(f"file://{shared}/bank.html")
+    shown.wait_for_selector("#rows tbody tr")
+    yield shown
+    shown.close()
+    assert errors == []
 
 
 def move(page, score, steps, key="ArrowRight"):
@@ -164,8 +169,8 @@ def move(page, score, steps, key="ArrowRight"):
 
 
 @pytest.mark.slow
-@in_browser
-def test_a_slider_counts_the_whole_parabank(page, parabank):
+def test_a_slider_counts_the_whole_parabank(page, shared):
+    parabank = shared / "bank"
     statistics = read_record(parabank / "statistics.json")
     total = f"{statistics['total']['pairs']:,}"
     assert page.inner_text("#remaining") == f"All {total} pairs remain."
@@ -174,27 +179,104 @@ def test_a_slider_counts_the_whole_parabank(page, parabank):
     bins = statistics["scores"]["semantic"]
     left = sum(bins["pairs"][30:])
     assert page.inner_text("#remaining") == f"{left:,} of {total} pairs remain, counted in the whole parabank."
-    assert page.inner_text("#slider-semantic output") == f"0.2: {left:,} pairs"
-    assert page.get_attribute("#score-semantic", "aria-valuetext") == f"0.2: {left:,} pairs"
+    assert page.inner_text("#slider-semantic output") == f"at least 0.2: {left:,} pairs"
+    assert page.get_attribute("#score-semantic", "aria-valuetext") == f"at least 0.2: {left:,} pairs"
     assert page.inner_text("#python") == f'load_dataset("{parabank}", filters=[("semantic", ">=", 0.2)])'
-    assert '--where "semantic >= 0.2"' in page.inner_text("#shell")
-    assert page.locator("#threshold h3").all_inner_texts() == ["Just inside of the threshold", "Just outside"]
+    assert page.inner_text("#shell").startswith(
+        f'parabank filter parabank {parabank} --where "semantic >= 0.2" --output'
+    )
+    heads = page.locator("#threshold h3").all_inner_texts()
+    assert heads == ["Just inside of the threshold: Semantic score", "Just outside"]
     assert page.locator("li.gone").count() > 0
+    struck = "one => getComputedStyle(one).textDecorationLine"
+    assert page.locator("li.gone > span").first.evaluate(struck) == "line-through"
+    assert page.locator("li.gone > details").first.evaluate(struck) == "none", "a struck minus sign is none"
     move(page, "trigram_overlap", 5, "ArrowLeft")
     both = re.fullmatch(r"(\d+) of \d+ pairs remain\.", page.inner_text("#remaining"))
     assert 0 < int(both[1]) < left, "all pairs are on the page"
     assert '("semantic", ">=", 0.2), ("trigram_overlap", "<", 0.9)' in page.inner_text("#python")
     move(page, "dual", 3)
-    assert page.is_hidden("#python"), "the dual score is no column"
-    assert "dual >= " in page.inner_text("#shell")
+    assert '("dual", ">=", ' in page.inner_text("#python") and "dual >= " in page.inner_text("#shell")
+    move(page, "translation_score", 3)
+    assert page.is_hidden("#python") and "cannot choose by translation_score" in page.inner_text("#no-column")
+    page.click("#reset")
+    assert page.inner_text("#remaining") == f"All {total} pairs remain." and page.locator("li.gone").count() == 0
+    assert page.input_value("#score-dual") == "0" and page.is_hidden("#reset") and page.inner_text("#threshold") == ""
 
 
 @pytest.mark.slow
-@in_browser
-def test_the_line_to_copy_loads_what_the_slider_says(page, parabank):
+def test_the_count_stays_in_sight_and_scores_are_said_on_demand(page):
+    for width, height in ((1280, 800), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator("#rows tbody tr").nth(20).scroll_into_view_if_needed()
+        assert 0 <= page.locator("#remaining").bounding_box()["y"] < height / 2
+    assert page.locator("#sample li").count() == 6
+    assert page.locator("#sample").bounding_box()["y"] < page.locator("#rows").bounding_box()["y"]
+    assert page.locator("#rows dl").count() == 0
+    page.locator("#rows details.scores summary").first.click()
+    assert re.match(r"Dual score -?\d", page.inner_text("#rows dl dt"))
+    assert "higher is better" in page.inner_text("#rows dl dd")
+
+
+def test_every_score_of_a_histogram_is_explained():
+    assert MEANINGS.keys() == SCORES.keys()
+    assert all(title and ("igher is" in meaning or "ower is" in meaning) for title, meaning in MEANINGS.values())
+
+
+@pytest.fixture
+def all_scripts(tmp_path, demo_models, browser):
+    """The report of a parabank whose references, paraphrases and refused candidates are `TEXTS`."""
+    rows = []
+    for number, (lang, text) in enumerate(TEXTS.items()):
+        scores = Scores(-0.2 - number, 4, -0.2, 4, semantic=0.9)
+        candidates = [
+            Candidate(f"{text} a", "sample", rank=0, scores=scores),
+            Candidate(f"{text} b", "sample", reason="dual", scores=scores),
+        ]
+        rows.append(Row(f"x-{number}", text, text, "de", text, lang, "train", candidates=candidates))
+    package_parabank(
+        write_run(tmp_path / "bank.shards", rows, 40), tmp_path / "bank", "bank", "1.0.0", "mit", demo_models
+    )
+    write_report(tmp_path / "bank", tmp_path / "bank.html")
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path}/bank.html")
+    page.wait_for_selector("#rows tbody tr")
+    yield page
+    page.close()
+
+
+@pytest.mark.slow
+def test_any_text_is_text_and_can_be_read(all_scripts):
+    page = all_scripts
+    move(page, "dual", 20)
+    for summary in page.locator("#rows details > summary").all():
+        summary.click()
+    check_page(page)
+    found = page.locator("#rows tbody td:first-child div:first-child")
+    assert sorted(found.evaluate_all("all => all.map(one => one.textContent)")) == sorted(TEXTS.values())
+    directions = dict(zip(*(found.evaluate_all(f"all => all.map(one => {what})")
+                            for what in ("one.lang", "getComputedStyle(one).direction")), strict=True))  # fmt: skip
+    assert directions.pop("ar") == "rtl" and set(directions.values()) == {"ltr"}
+    beside = """text => {
+      const box = text.getBoundingClientRect(), summary = text.parentElement.querySelector(".scores > summary");
+      const scores = summary.getBoundingClientRect();
+      return scores.left >= box.right || scores.top >= box.bottom - 1;
+    }"""
+    assert all(text.evaluate(beside) for text in page.locator("#rows li > span[dir]").all()), "no text leaves its place"
+    page.fill("#search", "👍")
+    words = page.locator("#rows tbody tr .losers li > span:first-child").first
+    assert (
+        words.evaluate("one => [...one.childNodes].map(node => node.textContent).join('|')")
+        == "|Prima| |👩‍👩‍👧| |👍🏽| |🇩🇪||!| |b|"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("score", "steps"), [("semantic", 30), ("dual", 12)])
+def test_the_line_to_copy_loads_what_the_slider_says(page, score, steps):
     from datasets import load_dataset
 
-    move(page, "semantic", 30)
+    move(page, score, steps)
     line = page.inner_text("#python")
     wanted = int(re.match(r"\d+", page.inner_text("#remaining"))[0])
     loaded = eval(line, {"load_dataset": load_dataset})
@@ -202,7 +284,6 @@ def test_the_line_to_copy_loads_what_the_slider_says(page, parabank):
 
 
 @pytest.mark.slow
-@in_browser
 def test_search_sort_pages_and_keys(page):
     texts = page.locator("#rows tbody tr td:first-child div:first-child").all_inner_texts
     assert page.inner_text("#found").endswith("of 103 references") and len(texts()) == 25
@@ -224,10 +305,9 @@ def test_search_sort_pages_and_keys(page):
 
 
 @pytest.mark.slow
-@in_browser
 def test_losers_say_why_and_markup_is_text(page):
     page.select_option("#sort", "most paraphrases first")
-    page.locator("#rows details summary").first.click()
+    page.locator("#rows details:not(.scores) > summary").first.click()
     assert page.locator("#rows details[open] .reason").first.is_visible()
     page.fill("#search", "script>")
     assert page.inner_text("#rows tbody td:first-child div:first-child") == "</script><script>alert(1)</script>"
@@ -235,7 +315,6 @@ def test_losers_say_why_and_markup_is_text(page):
 
 
 @pytest.mark.slow
-@in_browser
 def test_scripts_from_right_to_left_and_dark(page):
     page.fill("#search", "البيت")
     found = page.locator("#rows tbody td:first-child div:first-child")
@@ -248,13 +327,8 @@ def test_scripts_from_right_to_left_and_dark(page):
 
 
 @pytest.mark.slow
-@in_browser
 def test_everything_has_a_name_for_a_screen_reader(page):
-    unnamed = page.evaluate(
-        """() => [...document.querySelectorAll("input, select, button")].filter(one =>
-        !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length"""
-    )
-    assert unnamed == 0
+    check_page(page)
     assert page.locator("[aria-live=polite]").count() == 2 and page.locator("main h2").count() == 3
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the rows"
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the list"

@@ -179,6 +179,10 @@ def _render_page(desk: Desk) -> str:
         "id": desk.record["id"],
         "questions": [asdict(question) for question in desk.sheet.questions],
         "required": desk.sheet.required,
+        "pages": len(desk.pages),
+        "texts": len(desk.items),
+        "minutes": -(-len(desk.items) * desk.sheet.seconds // 60),
+        "example": desk.sheet.example,
     }
     return environment.from_string(text).render(style=style + own_style, script=script, data=data)
 

@@ -33,6 +33,8 @@ class Sheet:
         texts: Paraphrases that are judged beside each other, on one page.
         judgments: Annotators who judge each page.
         size: References, or pairs, that the paper sampled of each group.
+        seconds: What a text takes, about.
+        example: A reference, and paraphrases of it, each with how it could be judged.
         controls: The share of pages' places that hold a copy of the reference.
         ranges: Edges of ranges of the paraphrase score, from each of which `size` pairs are sampled.
     """
@@ -42,6 +44,8 @@ class Sheet:
     texts: int
     judgments: int
     size: int
+    seconds: int
+    example: tuple[str, tuple[tuple[str, str], ...]]
     controls: float = 0.0
     ranges: tuple[float, ...] = ()
 
@@ -67,6 +71,15 @@ PARABANK = Sheet(
     texts=5,  # section 5.3: "five attempted paraphrases at the same time"
     judgments=3,  # section 5.3: "at least 3 different workers"
     size=100,  # section 5.3: of "each of the four English token lengths"
+    seconds=10,  # ours: a guess
+    example=(
+        "He didn't come because he was ill.",
+        (
+            ("He stayed away since he was sick.", "about 95: the same, in other words"),
+            ("He was ill.", "about 50: half of the meaning is missing"),
+            ("He came because of he was ill.", "about 5, and ungrammatical: it says the opposite, with an error"),
+        ),
+    ),
     controls=0.05,  # the share of copies among the judgments that the authors released; the paper: "occasionally"
 )
 # ParaNMT-50M (Wieting & Gimpel 2018), section 3.2 and table 3
@@ -93,6 +106,14 @@ PARANMT = Sheet(
     texts=1,
     judgments=2,  # section 3.2: "two domain experts"
     size=100,  # section 3.2: "100 examples from each of five ranges"
+    seconds=15,  # ours: a guess
+    example=(
+        "He didn't come because he was ill.",
+        (
+            ("He stayed away since he was sick.", "meaning 3, fluency 3"),
+            ("He didn't came.", "meaning 2, because the reason is missing; fluency 2, with one error"),
+        ),
+    ),
     ranges=(-0.1, 0.2, 0.4, 0.6, 0.8, 1.0),  # table 3; open below, closed above
 )
 # ParaZh-22M (Hao et al. 2022), section 3.2 and tables 4 and 5
@@ -133,5 +154,13 @@ PARAZH = Sheet(
     texts=1,
     judgments=2,  # section 3.2: "Each sample is rated by 2 experts"
     size=800,  # section 3.2: "800 sentence pairs from each dataset"
+    seconds=20,  # ours: a guess
+    example=(
+        "He didn't come because he was ill.",
+        (
+            ("He stayed away since he was sick.", "meaning 5, errors 5 (none), wording 5: three changes of words"),
+            ("He didn't came.", "meaning 3, because the reason is missing; errors 4 (one); wording 1"),
+        ),
+    ),
 )
 SHEETS = {sheet.name: sheet for sheet in (PARABANK, PARANMT, PARAZH)}

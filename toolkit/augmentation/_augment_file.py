@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from datasets import Dataset
@@ -23,9 +24,17 @@ from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.preview import Preview
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
+from toolkit.chat.client import REPLIES
+from toolkit.chat.settings import PromptedModel
+from toolkit.paraphraser.names import LM
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 from toolkit.system.whole_files import whole_file
+
+if TYPE_CHECKING:
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+PREVIEWED = 500  # ours: texts of a page, whose box filters them
 
 
 def augment_file(settings: AugmentFile) -> Path:
@@ -56,7 +65,7 @@ def augment_file(settings: AugmentFile) -> Path:
         data.rows,
         **{field.name: getattr(settings.augmentation, field.name) for field in fields(Augmentation)}
         | {"provenance": PROVENANCE if settings.provenance else HIDDEN},
-        paraphraser=settings.paraphraser,
+        paraphraser=_paraphraser(settings, shards),
         pivot=settings.pivot or None,
         pairs=settings.pairs,
         check=settings.check,
@@ -65,9 +74,22 @@ def augment_file(settings: AugmentFile) -> Path:
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            Preview(bigger, settings.columns).save(settings.preview)
+            lang = settings.lang if settings.paraphraser == LM else None
+            Preview(bigger, settings.columns, PREVIEWED, lang=lang).save(settings.preview)
     wait(state)
     return output
+
+
+def _paraphraser(settings: AugmentFile, shards: Path) -> str | Paraphraser:
+    """The paraphraser of the settings: its name, or a language model, whose replies are kept beside the shards."""
+    if settings.paraphraser != LM:
+        return settings.paraphraser
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+    values = {field.name: getattr(settings, field.name) for field in fields(PromptedModel)}
+    if settings.server is not None:
+        values["reply_cache"] = settings.reply_cache or str(shards / REPLIES)
+    return Paraphraser(lang=settings.lang, lm=PromptedModel(**values))
 
 
 def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:

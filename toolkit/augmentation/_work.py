@@ -25,6 +25,7 @@ from toolkit.augmentation.parts import NewRow, _SkippedError, _Tags
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import _Source
 from toolkit.augmentation.summary import Summary
+from toolkit.chat.requests import Submitted
 from toolkit.data.progress import Progress
 from toolkit.system.errors import one_line
 from toolkit.system.lock import held
@@ -109,7 +110,7 @@ def _shards_in_turn(
     """Do the work of `made_shards`."""
     end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
     shard_starts: list[tuple[int, int]] = []  # the first row of each shard, and how many it has
-    row_count = 0
+    row_count = waiting = 0  # of rows, and of requests that wait in batches
     for number, rows in enumerate(shards):
         shard_starts.append((rows[0][0], len(rows)))
         row_count += len(rows)
@@ -122,8 +123,13 @@ def _shards_in_turn(
             if path.exists():
                 _check_same(path, content)
             elif time.monotonic() <= end:
-                _write_shard(path, content, *_make(rows, work, finish))
+                try:
+                    _write_shard(path, content, *_make(rows, work, finish))
+                except Submitted as submitted:
+                    waiting += submitted.count
         bar.update(row_count - bar.n)  # stages count texts, some of them twice, and no text that is skipped
+    if waiting:
+        raise RuntimeError(str(Submitted(waiting)))
     if work.folder is not None:
         wait(work.state)
         for number, (first, count) in enumerate(shard_starts):

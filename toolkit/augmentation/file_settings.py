@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
-from toolkit.paraphraser.names import BEST
+from toolkit.bitext.languages import Language
+from toolkit.chat.settings import PromptedModel
+from toolkit.paraphraser.names import BEST, LM
 from toolkit.system.ranges import Machine, Range, Seed
 
 Spans = Annotated[
@@ -21,7 +23,7 @@ Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == C
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentFile(Machine):
+class AugmentFile(PromptedModel, Machine):
     """A data set, what new rows are made of, and where they go.
 
     Attributes:
@@ -38,8 +40,9 @@ class AugmentFile(Machine):
         keep_phrases: Words or phrases that every paraphrase must say.
         keep_by: "select": of several paraphrases those that say them are taken; "constrain": the decoder says them.
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
-        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), or two translators with
-            " > " between, there and back.
+        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
+            " > " between, there and back, or "lm", the language model of --model.
+        lang: Of "lm": the language of the texts (ISO 639-1).
         pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         pairs: A parabank in which the texts are looked up, instead of a model.
         label: Column of the classes, for --balance, --stratify and --check.
@@ -70,6 +73,7 @@ class AugmentFile(Machine):
     keep_by: str = "select"
     spans: Spans = field(default_factory=list)
     paraphraser: str = BEST
+    lang: Language = "en"
     pivot: list[str] = field(default_factory=list)
     pairs: str | None = None
     label: str | None = None
@@ -89,6 +93,7 @@ class AugmentFile(Machine):
     def __post_init__(self) -> None:
         """Refuse spans of another form, and settings that do not go together or that `Augmentation` refuses."""
         super().__post_init__()
+        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}")
         if self.keep is not None and self.keep_phrases:
             raise ValueError("wanted either --keep or --keep_phrases, got both")
         if self.check is not None and self.label is None:

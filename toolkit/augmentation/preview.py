@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import difflib
 import html
-import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jinja2
 from datasets import ClassLabel, Dataset, DatasetDict
 
 from toolkit.augmentation.parts import _joined
 from toolkit.augmentation.settings import PROVENANCE
-from toolkit.bitext.words import WITHOUT_SPACES
+from toolkit.bitext.words import CHARACTER_WITHOUT_SPACES, continues_word
+from toolkit.package.templates import TEMPLATES
 from toolkit.system.whole_files import write_whole
 
-LETTER = rf"[^\W{WITHOUT_SPACES}]"
-WORD = re.compile(rf"(?:[{WITHOUT_SPACES}]|{LETTER}+(?:['’-]{LETTER}+)*|[^\w\s])\s*")  # as a reader sees words
+JOINERS = "\u200c\u200d"  # between letters of one word, or the parts of one emoji
+SKIN_TONES = ("\U0001f3fb", "\U0001f3ff")  # the first and the last
+FLAG_LETTERS = ("\U0001f1e6", "\U0001f1ff")  # two of them are a flag
+WITHIN_WORDS = "'’-"
 ROWS = 20  # ours: as many as a page shows at a glance
-STYLE = """
-.augmented { border-collapse: collapse; font: 14px/1.45 system-ui, sans-serif; color: #1b1b1f; background: #fff }
-.augmented caption { text-align: left; padding: 4px 10px 10px; color: #5b5d66 }
-.augmented th, .augmented td { text-align: left; vertical-align: top; padding: 6px 10px }
-.augmented th { border-bottom: 2px solid #c9ccd6; font-weight: 600 }
-.augmented td { border-bottom: 1px solid #e4e6ec; overflow-wrap: anywhere }
-.augmented td.text { width: 42% }
-.augmented td.number { color: #5b5d66; text-align: right; font-variant-numeric: tabular-nums }
-.augmented td.value { color: #5b5d66 }
-.augmented del { background: #ffe1de; color: #7a1c12; text-decoration: none; border-radius: 3px; padding: 0 1px }
-.augmented ins { background: #d9f2dd; color: #0e5224; text-decoration: none; border-radius: 3px; padding: 0 1px }
-"""
 
 
 class _Change(NamedTuple):
@@ -62,6 +54,8 @@ class Preview:
         columns: The columns of the texts; None is all columns of texts in which a row differs from its source.
         rows: New rows that are shown.
         provenance: The names of the columns of provenance, if they are others than the default.
+        lang: The language of the texts (ISO 639-1), by which a list of tokens becomes a text; None takes texts that are
+            mostly in characters without spaces for Chinese, and all others for English.
 
     Raises:
         ValueError: The data has no column of provenance, or no new row.
@@ -73,9 +67,12 @@ class Preview:
         columns: str | Sequence[str] | None = None,
         rows: int = ROWS,
         provenance: Sequence[str] = PROVENANCE,
+        lang: str | None = None,
     ) -> None:
         column_names = [columns] if isinstance(columns, str) else columns
-        self.changes = list(islice(_changes(data, column_names, provenance), rows))
+        table = _as_dataset(data, column_names, provenance)
+        self.new_rows = len(table) - table.data.column(provenance[0]).null_count
+        self.changes = list(islice(_changes(table, column_names, provenance, lang), rows))
         if not self.changes:
             raise ValueError("wanted new rows to show, got none")
 
@@ -85,41 +82,52 @@ class Preview:
         other_names = list(dict.fromkeys(name for change in self.changes for name in change.others))
         heads = ["row", *(["column"] if has_several_columns else []), "before", "after", *other_names, "cosine"]
         lines = ["".join(_cells(change, has_several_columns, other_names)) for change in self.changes]
+        style = (TEMPLATES / "preview.css").read_text(encoding="utf-8")
+        caption = (
+            f"{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new row no "
+            "longer has. Marked after: words that are new."
+        )
         return (
-            f"<style>{STYLE}</style><table class='augmented'>"
-            "<caption>Left: words that the new row no longer has. Right: words that are new.</caption>"
+            f"<style>{style}</style><table class='augmented'><caption>{caption}</caption>"
             f"<tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
             f"{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the table as a page."""
-        head = "<!doctype html><html lang='en'><meta charset='utf-8'><title>Augmented rows</title>"
-        body = f"<body style='margin: 24px; background: #fff'>{self._repr_html_()}</body></html>"
-        write_whole(Path(path), head + body)
+        """Write the table as a page, with a box that filters its rows."""
+        text, style = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("preview.html", "page.css"))
+        environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+        write_whole(Path(path), environment.from_string(text).render(style=style, table=self._repr_html_()))
 
 
-def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]) -> Iterator[_Change]:
-    """The changed texts of the new rows, in order.
+def _as_dataset(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]) -> Dataset:
+    """The augmented rows, without the other splits.
 
     Raises:
-        ValueError: There are no columns of provenance.
+        ValueError: There are no columns of provenance, or one of the columns is missing.
     """
-    source, _, score = provenance
     if isinstance(data, DatasetDict):
         data = data["train"]
     if not isinstance(data, Dataset):
         data = Dataset.from_pandas(data, preserve_index=False)
-    if source not in data.column_names:
-        raise ValueError(f"wanted the column {source!r} of augmented data, got {', '.join(data.column_names)}")
+    if provenance[0] not in data.column_names:
+        raise ValueError(f"wanted the column {provenance[0]!r} of augmented data, got {', '.join(data.column_names)}")
     for column in columns or ():
         if column not in data.column_names:
             raise ValueError(f"wanted column {column!r}, got the columns {', '.join(data.column_names)}")
+    return data
+
+
+def _changes(
+    data: Dataset, columns: Sequence[str] | None, provenance: Sequence[str], lang: str | None
+) -> Iterator[_Change]:
+    """The changed texts of the new rows, in order."""
+    source, _, score = provenance
     for new, old in _pairs(data, source):
         names = [name for name in new if name not in provenance]
         texts = [name for name in (columns or names) if _is_text(new[name])]
         for column in texts:
-            before, after = (_joined(row[column], column, "en")[0] for row in (old, new))
+            before, after = (_joined(row[column], column, lang or _lang_of(row[column]))[0] for row in (old, new))
             if before != after:
                 other_values = {
                     name: _readable_value(new[name], data.features[name])
@@ -135,6 +143,17 @@ def _pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
     numbers = data.select_columns([source])[:][source]
     for new in (n for n, number in enumerate(numbers) if number is not None):
         yield data[new], data[int(numbers[new])]  # pandas may have made it a float
+
+
+def _lang_of(value: str | Sequence[str]) -> str:
+    """The language by which a list of tokens becomes a text: Chinese, which has no spaces, or any other.
+
+    >>> _lang_of(["2024", "年", "的", "北京"]), _lang_of(["The", "word", "京"])
+    ('zh', 'en')
+    """
+    letters = [character for token in value for character in token if character.isalpha()]
+    without_spaces = [character for character in letters if CHARACTER_WITHOUT_SPACES.match(character)]
+    return "zh" if len(without_spaces) > len(letters) / 2 else "en"
 
 
 def _is_text(value: Any) -> bool:
@@ -156,13 +175,14 @@ def _readable_value(value: Any, feature: Any) -> Any:
 def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str]) -> Iterator[str]:
     """The cells of a change."""
     before, after = _marked(change.before, change.after)
-    yield f"<td class='number'>{change.row}</td>"
+    yield f"<td class='number' data-name='row'>{change.row}</td>"
     if has_several_columns:
-        yield f"<td class='value'>{html.escape(change.column)}</td>"
-    yield f"<td class='text'>{before}</td><td class='text'>{after}</td>"
+        yield f"<td class='value' data-name='column'>{html.escape(change.column)}</td>"
+    yield f"<td class='text' dir='auto'>{before}</td><td class='text' dir='auto'>{after}</td>"
     for name in other_names:
-        yield f"<td class='value'>{html.escape(str(change.others.get(name, '')))}</td>"
-    yield f"<td class='number'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
+        value = html.escape(str(change.others.get(name, "")))
+        yield f"<td class='value' dir='auto' data-name='{html.escape(name)}'>{value}</td>"
+    yield f"<td class='number' data-name='cosine'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
 
 
 def _marked(before: str, after: str) -> tuple[str, str]:
@@ -172,10 +192,11 @@ def _marked(before: str, after: str) -> tuple[str, str]:
     ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
     """
     before_words, after_words = _words(before), _words(after)
+    stripped_before, stripped_after = ([word.strip() for word in words] for words in (before_words, after_words))
     left: list[str] = []
     right: list[str] = []
     for kind, begin, end, first, last in difflib.SequenceMatcher(
-        None, before_words, after_words, autojunk=False
+        None, stripped_before, stripped_after, autojunk=False
     ).get_opcodes():
         for side, tag, segment in ((left, "del", before_words[begin:end]), (right, "ins", after_words[first:last])):
             text = html.escape("".join(segment), quote=False)
@@ -189,10 +210,33 @@ def _marked(before: str, after: str) -> tuple[str, str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words and marks of a text, each with the white space after it.
+    """The words and marks of a text, each with the white space after it; of Chinese text each character.
 
-    >>> _words("The lift, it's  broken."), _words("电梯坏了")
-    (['The ', 'lift', ', ', "it's  ", 'broken', '.'], ['电', '梯', '坏', '了'])
+    >>> _words("The lift, it's  broken."), _words("电梯坏了"), _words("हिन्दी 👍🏽!")
+    (['The ', 'lift', ', ', "it's  ", 'broken', '.'], ['电', '梯', '坏', '了'], ['हिन्दी ', '👍🏽', '!'])
     """
-    matches = WORD.findall(text.lstrip())
-    return [text[: len(text) - len(text.lstrip())] + matches[0], *matches[1:]] if matches else [text]
+    words: list[str] = []
+    for index, character in enumerate(text):
+        if words and _continues(words[-1], character, text[index + 1 : index + 2]):
+            words[-1] += character
+        else:
+            words.append(character)
+    return words or [text]
+
+
+def _continues(word: str, character: str, following: str) -> bool:
+    """Whether a character belongs to the word before it, or is the space behind it."""
+    last = word[-1]
+    if character.isspace() or word.isspace():
+        return True
+    if last in JOINERS or character in JOINERS or unicodedata.category(character)[0] == "M":
+        return not last.isspace()
+    if SKIN_TONES[0] <= character <= SKIN_TONES[1]:
+        return not last.isspace()
+    if FLAG_LETTERS[0] <= character <= FLAG_LETTERS[1]:
+        return FLAG_LETTERS[0] <= word <= FLAG_LETTERS[1] and len(word) == 1
+    if character in WITHIN_WORDS:
+        return continues_word(last) and continues_word(following or " ")
+    return continues_word(character) and (
+        continues_word(last) or (last in WITHIN_WORDS and len(word) > 1 and continues_word(word[-2]))
+    )

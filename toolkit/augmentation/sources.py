@@ -91,6 +91,8 @@ class _Model:
             "rewriters": [rewriter.signature for rewriter in paraphraser.rewriters],
             "settings": asdict(paraphraser.settings),
         }
+        if paraphraser.prompted is not None:
+            self.record |= {"lm": paraphraser.prompted.record()}
         self.paraphraser, self.settings = paraphraser, settings
         models = paraphraser.forward, paraphraser.critic, paraphraser.rewriters
         self.stages = reporting_stages(paraphraser.settings, *models)

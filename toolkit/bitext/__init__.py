@@ -8,6 +8,7 @@ __all__ = [
     "idf",
     "languages",
     "normalize",
+    "opus",
     "passages",
     "read",
     "split",

@@ -6,23 +6,16 @@ enough to find swapped columns and wrong codes. No single line is refused for it
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
+from toolkit.bitext import _codes
+from toolkit.bitext._codes import code_of_name, short_code
 from toolkit.bitext.read import Pair
+from toolkit.system.ranges import NormalForm
 
-# ISO 639-1, the two-letter codes
-ISO_639_1 = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
-    "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is "
-    "it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms "
-    "mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si "
-    "sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh "
-    "yi yo za zh zu "
-)
-CODES = frozenset(ISO_639_1.split())
+CODES = _codes.CODES  # of ISO 639-1
 # What the identifier heliport calls a language (ISO 639-3, or its own), by the code of ISO 639-1, where it knows it
 _LABELS = (
     "ab:abk af:afr am:amh ar:ara,arl as:asm ay:ayr az:aze ba:bak be:bel bg:bul bn:ben bo:bod br:bre bs:hbs,hbsbos "
@@ -52,44 +45,28 @@ NEAR = (
 
 
 def check_code(lang: str, flag: str) -> str:
-    """The code itself, if it is one of ISO 639-1.
+    """The code of ISO 639-1 of a language, which may be given by another code or with a script or a region.
 
-    >>> check_code("en", "--lang")
-    'en'
+    Scripts and regions are dropped: zh-Hans and zh-Hant are both "zh", of which cleaning with `simplified` makes one.
+
+    >>> check_code("en", "--lang"), check_code("deu", "--lang"), check_code("pt_BR", "--lang")
+    ('en', 'de', 'pt')
 
     Args:
-        lang: The code.
+        lang: A code of ISO 639-1, ISO 639-2 or ISO 639-3, or a tag of BCP 47.
         flag: The command-line flag that gave it, for the message.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is none, or of a language without a code of ISO 639-1.
     """
-    if lang not in CODES:
-        hint = f": did you mean {code!r}?" if (code := _two_letters(lang)) else ""
+    code = short_code(lang)
+    if code is None:
+        hint = f": did you mean {named!r}?" if (named := code_of_name(lang)) else ""
         raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}{hint}')
-    return lang
+    return code
 
 
-def _two_letters(code: str) -> str | None:
-    """The code of ISO 639-1 that a code of ISO 639-3, or of a language in a region or a script, stands for.
-
-    >>> _two_letters("deu"), _two_letters("en-US"), _two_letters("zh_Hans"), _two_letters("English")
-    ('de', 'en', 'zh', None)
-    """
-    language = re.split("[-_]", code.lower())[0]
-    return next((short for short in sorted(CODES) if language == short or language in LABELS.get(short, ())), None)
-
-
-def _coded(name: str, lang: str, settings: object) -> None:
-    """Refuse a setting that is no code of ISO 639-1.
-
-    Raises:
-        ValueError: It is not.
-    """
-    check_code(lang, f"--{name}")
-
-
-Language = Annotated[str, _coded]
+Language = Annotated[str, NormalForm(lambda name, lang: check_code(lang, f"--{name}"))]
 
 
 def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:

@@ -1,15 +1,17 @@
-"""Read a bitext as a stream of pairs, or of blocks of lines, from text files, Parquet or a dataset, in constant memory.
+"""Read a bitext as a stream of pairs, or of blocks of lines, in constant memory.
+
+It is in text files, Parquet, CSV, JSON lines, TMX, a zip archive of these as OPUS has them, or a dataset.
 
 A line that cannot be used does not stop the stream: its pair carries a `fault`, and `clean` counts it. A bitext that
 cannot be used is an error at the call, before the first pair. What it does not do: change a text (`normalize.py`),
-except that a line feed within a text becomes a space.
+except that line feeds within a text become spaces, and tabs of a text in CSV, JSON or TMX.
 """
 
 from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from pathlib import Path
@@ -20,11 +22,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from toolkit.bitext._codes import short_code
+from toolkit.bitext._records import Record, csv_pairs, json_pairs, named_columns, no_column
+from toolkit.bitext._sides import Sides
+from toolkit.bitext._tmx import read_units
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
-from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, _cut, _whole_lines, checked_path, decode
+from toolkit.bitext.text_file import (
+    BLOCK_BYTES,
+    COMPRESSED,
+    LONGEST_FIELD,
+    _cut,
+    _open_archive,
+    _Text,
+    _whole_lines,
+    checked_path,
+    decode,
+)
+from toolkit.system.contents import STANDARD_INPUT, standard_input_file
 from toolkit.system.urls import for_arrow, is_file, matching
 
-SUFFIXES = (".tsv", ".txt", ".parquet")
+SUFFIXES = (".tsv", ".txt", ".parquet")  # of the forms in which pairs are also written
+RECORDS: dict[str, Callable[[_Text, Sides], Iterator[Record]]] = {".csv": csv_pairs, ".jsonl": json_pairs}
+FORMS = (*SUFFIXES, *RECORDS, ".tmx", ".zip")
+BOTH_SIDES = frozenset(FORMS) - {".txt", ".tsv"}  # suffixes of files that hold both sides in any case
 BLOCK_LINES = 20_000  # ours: of a block of Parquet
 BLOCK_RECORDS = 1000  # ours: of a block of a dataset, which may come slowly
 DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
@@ -71,6 +91,8 @@ def read_bitext(
     source_column: str | int | None = None,
     reference_column: str | int | None = None,
     data_split: str = "train",
+    source_lang: str | None = None,
+    lang: str | None = None,
 ) -> Iterator[Pair]:
     r"""The pairs of a bitext, in its order.
 
@@ -81,24 +103,30 @@ def read_bitext(
     ['Hello!', 'Thanks.']
 
     Args:
-        bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
-            glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
-            Files and globs may be URLs (`toolkit.system.urls`). Text may be compressed (`toolkit.bitext.text_file`);
-            its lines end at a line feed and at no other character.
-        source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
-            of a nested column is "translation.de".
-        reference_column: The same (default 1 or "reference").
+        bitext: Two line-aligned files, source and reference; or files that hold both sides, which are read one after
+            the other, sorted: TSV (.tsv, .txt), CSV or TSV with a header, JSON lines, TMX, Parquet, and zip archives
+            of two line-aligned files or of one of these; or a local dataset directory, or a Hub id
+            ("id:configuration" where it has several). Files may be globs and URLs (`toolkit.system.urls`), and "-" is
+            the standard input. Text may be compressed (`toolkit.bitext.text_file`); its lines end at a line feed and
+            at no other character.
+        source_column: Number of the TSV column, from 0 (default 0), or name of the column (default `source_lang`,
+            "source", "src" or "sentence1"). A field of a nested column is "translation.de". Of TMX and of a zip
+            archive a language.
+        reference_column: The same (default 1, or `lang`, "reference", "target", "tgt" or "sentence2").
         data_split: Which split of a dataset to read; a file has none.
+        source_lang: The language of the source, where columns or files are named by languages.
+        lang: The language of the references, likewise.
 
     Returns:
         An iterator of constant memory.
 
     Raises:
         FileNotFoundError: A file does not exist.
-        ValueError: Not one or two items, an unknown suffix, a missing column or split, an empty bitext; while reading,
+        ValueError: No item, an unknown suffix, a missing column, language or split, an empty bitext; while reading,
             files of unequal length or damaged compression.
     """
-    return chain.from_iterable(map(pairs_of, read_blocks(bitext, source_column, reference_column, data_split)))
+    blocks = read_blocks(bitext, source_column, reference_column, data_split, source_lang, lang)
+    return chain.from_iterable(map(pairs_of, blocks))
 
 
 def read_blocks(
@@ -106,32 +134,67 @@ def read_blocks(
     source_column: str | int | None = None,
     reference_column: str | int | None = None,
     data_split: str = "train",
+    source_lang: str | None = None,
+    lang: str | None = None,
 ) -> Iterator[Block]:
     """The lines of a bitext in blocks of some megabytes, in its order; `pairs_of` makes pairs of them.
 
     The arguments, results and errors are otherwise those of `read_bitext`.
     """
-    if isinstance(bitext, str) or len(bitext) not in (1, 2):
+    if isinstance(bitext, str) or not bitext:
         raise ValueError(f"wanted a list of one or two files, got {bitext!r}: put the source file before the reference")
-    if len(bitext) == 2:
-        if (source_column, reference_column) != (None, None):
+    source_code, code = (name and (short_code(name) or name) for name in (source_lang, lang))
+    sides = Sides((source_column, reference_column), (source_code, code))
+    addresses = [str(standard_input_file()) if address == STANDARD_INPUT else address for address in bitext]
+    if len(addresses) == 2 and not all(map(_holds_both_sides, addresses)):
+        if sides.columns != (None, None):
             raise ValueError(
                 f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
             )
-        return _with_first_block(_read_aligned(*bitext), " and ".join(bitext))
-    return _with_first_block(_read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+        return _with_first_block(_read_aligned(*map(_Text, addresses)), " and ".join(addresses))
+    files = sorted(chain.from_iterable(map(_matching_files, addresses)))
+    blocks = (block for file in files for block in _read_one(file, sides, data_split))
+    return _with_first_block(_renumbered(blocks) if len(files) > 1 else blocks, " and ".join(addresses))
 
 
-def read_each(bitexts: Sequence[str]) -> Iterator[Block]:
+def _holds_both_sides(address: str) -> bool:
+    """Whether a file holds source and reference, rather than one of them: by its suffix, or by a TAB in its first line.
+
+    Raises:
+        FileNotFoundError: It is to be looked at and does not exist.
+    """
+    suffix = text_suffix(address)
+    if suffix in BOTH_SIDES or (glob.has_magic(address) and not is_file(address)):
+        return True
+    return suffix == ".tsv" and b"\t" in next(_whole_lines(address), b"").partition(b"\n")[0]
+
+
+def _matching_files(address: str) -> list[str]:
+    """The files that a path, a URL or a glob of either names; a dataset is one.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    if glob.has_magic(address) and not Path(address).exists() and not is_file(address):
+        return matching(address) or [checked_path(address)]
+    return [address]
+
+
+def read_each(bitexts: Sequence[str], source_lang: str | None = None, lang: str | None = None) -> Iterator[Block]:
     """The lines of several bitexts, one after the other, as if they were one; each has its default columns.
 
     Args:
-        bitexts: For each what `read_blocks` takes as one item: a TSV file, a Parquet file, a glob of those, a dataset.
+        bitexts: For each what `read_blocks` takes as one item.
+        source_lang: As for `read_blocks`.
+        lang: As for `read_blocks`.
 
     Raises:
         ValueError: As `read_blocks`, when a bitext is reached.
     """
-    return _renumbered(block for bitext in bitexts for block in read_blocks([bitext]))
+    columns_and_split = None, None, "train"
+    return _renumbered(
+        block for bitext in bitexts for block in read_blocks([bitext], *columns_and_split, source_lang, lang)
+    )
 
 
 def read_sentences(texts: Sequence[str], column: str | int | None = None, data_split: str = "train") -> Iterator[Block]:
@@ -167,24 +230,107 @@ def _renumbered(blocks: Iterable[Block]) -> Iterator[Block]:
         line += block.sides[0].count(b"\n")
 
 
-def _read_one(
-    address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
-) -> Iterator[Block]:
-    """The lines of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
-    suffix = text_suffix(address)
+def _read_one(address: str, sides: Sides, data_split: str) -> Iterator[Block]:
+    """The lines of one file or dataset. Its name, and what is on the disk, decide how it is read."""
     if Path(address).is_dir() or is_dataset(address):
-        names = _column_name(source_column, "source"), _column_name(reference_column, "reference")
-        return _read_dataset(address, *names, data_split)
+        return _read_dataset(address, _with_names(sides), data_split)
+    suffix = text_suffix(address)
+    if suffix == ".zip":
+        return _read_archive(address, sides)
     if suffix == ".parquet":
-        names = _column_name(source_column, "source"), _column_name(reference_column, "reference")
-        return _read_parquet(_matching_paths(address), *names)
-    if suffix in (".tsv", ".txt"):
-        return _read_tsv(address, _column_number(source_column, 0), _column_number(reference_column, 1))
+        return _read_parquet(checked_path(address), _with_names(sides))
     checked_path(address)
+    return _read_text(_Text(address), suffix, sides)
+
+
+def _read_text(text: _Text, suffix: str, sides: Sides) -> Iterator[Block]:
+    """The lines of a text that holds both sides, by the suffix of its form.
+
+    Raises:
+        ValueError: There is no such form.
+    """
+    if suffix in (".tsv", ".txt"):
+        return _read_tsv(text, sides)
+    if suffix == ".tmx":
+        return _read_tmx(text, _with_names(sides))
+    if suffix in RECORDS:
+        return _blocks_of(RECORDS[suffix](text, _with_names(sides)))
     raise ValueError(
-        f"wanted a bitext in {', '.join(SUFFIXES)} (text also {', '.join(COMPRESSED)}), got {address}: "
+        f"wanted a bitext in {', '.join(FORMS)} (text also {', '.join(COMPRESSED)}), got {text}: "
         "convert it, or give two line-aligned files"
     )
+
+
+def _read_archive(path: str, sides: Sides) -> Iterator[Block]:
+    """The lines of a zip archive: of two line-aligned files that end in the codes of their languages, or of one file.
+
+    Raises:
+        ValueError: It has not exactly one file for each side, or no other that holds a bitext; it is damaged.
+    """
+    sides = _with_names(sides)
+    with _open_archive(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    languages = {name: text_suffix(name)[1:] for name in names}
+    known = sorted({language for language in languages.values() if short_code(language)})
+    chosen = [sides.of_language(list(languages.values()), number) for number in (0, 1)]
+    if None not in chosen:
+        files = [[name for name in names if languages[name] == language] for language in chosen]
+        if max(map(len, files)) > 1:
+            raise ValueError(f"wanted one file for each side, got {', '.join(chain(*files))} in {path}: unpack it")
+        source, reference = (_Text(path, name) for (name,) in files)
+        return _read_aligned(source, reference)
+    whole = [name for name in names if text_suffix(name) in FORMS and text_suffix(name) not in (".txt", ".zip")]
+    if len(whole) == 1 and text_suffix(whole[0]) != ".parquet":
+        return _read_text(_Text(path, whole[0]), text_suffix(whole[0]), sides)
+    raise _no_language(sides.wanted(chosen.index(None)), known or names, path)
+
+
+def _no_language(language: str, names: Sequence[str], place: object) -> ValueError:
+    """The error of a file that lacks the side of a language."""
+    return ValueError(
+        f"wanted a side in {language!r}, got only {', '.join(names) or 'none'} in {place}: name the languages of both "
+        "sides (--source_lang and --lang, or as columns)"
+    )
+
+
+def _read_tmx(text: _Text, sides: Sides) -> Iterator[Block]:
+    """The units of TMX as lines.
+
+    Raises:
+        ValueError: None of the first units has a text in one of the languages, and as `read_units`.
+    """
+    names: dict[str, tuple[int, ...]] = {}
+
+    def sides_of(name: str) -> tuple[int, ...]:
+        return tuple(number for number in (0, 1) if sides.of_language([name], number))
+
+    for block in _blocks_of(read_units(text, sides_of, names)):
+        for number in (0, 1):
+            if not any(number in numbers for numbers in names.values()):
+                raise _no_language(sides.wanted(number), sorted(names), text)
+        yield block
+
+
+def _blocks_of(pairs: Iterator[Record]) -> Iterator[Block]:
+    """Pairs of texts in blocks of lines; a pair that is None becomes a line that lacks columns."""
+    line, parts, size = 1, list[bytes](), 0
+    for pair in pairs:
+        parts.append(b"\t".join(map(_line_field, pair)) if pair is not None else b"")
+        size += len(parts[-1])
+        if len(parts) == BLOCK_LINES or size >= BLOCK_BYTES:
+            yield Block(line, (b"\n".join([*parts, b""]),), (0, 1), 2)
+            line, parts, size = line + len(parts), [], 0
+    if parts:
+        yield Block(line, (b"\n".join([*parts, b""]),), (0, 1), 2)
+
+
+def _line_field(text: str) -> bytes:
+    """A text as bytes without tabs and line feeds; its surrogates are bytes that are not UTF-8."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # of a JSON escape
+        raw = text.encode("utf-8", "surrogatepass")
+    return _cut(raw.replace(b"\n", b" ").replace(b"\t", b" "))
 
 
 def _with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
@@ -199,16 +345,36 @@ def _with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
     return chain([first], blocks)
 
 
-def _read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Block]:
-    """The lines of a tab-separated file without quoting; columns count from 0.
+def _read_tsv(text: _Text, sides: Sides) -> Iterator[Block]:
+    """The lines of a tab-separated file without quoting; columns count from 0, or have names in the first line.
 
     All lines have as many columns as most lines of the first block.
     """
-    line, columns, width = 1, (source_column, reference_column), None
-    for lines_of_block in _whole_lines(path):
+    line, width, columns = 1, None, None
+    for lines_of_block in _whole_lines(*text):
+        if columns is None:
+            header, _, rest = lines_of_block.partition(b"\n")
+            columns, has_header = _tsv_columns([decode(cell)[0] for cell in header.rstrip(b"\r").split(b"\t")], sides)
+            if has_header:
+                line, lines_of_block = 2, rest
         width = width or _usual_width(lines_of_block, max(columns) + 1)
-        yield Block(line, (lines_of_block,), columns, width)
+        if lines_of_block:
+            yield Block(line, (lines_of_block,), columns, width)
         line += lines_of_block.count(b"\n")
+
+
+def _tsv_columns(first_line: list[str], sides: Sides) -> tuple[tuple[int, int], bool]:
+    """The columns of source and reference of a TSV file, and whether its first line is a header, which names them.
+
+    Raises:
+        ValueError: A column was given that is neither a number nor in the first line.
+    """
+    names = [cell.strip() for cell in first_line]
+    are_numbers = [column is None or str(column).isdecimal() for column in sides.columns]
+    source, reference = sides.among(names) if sides.columns == (None, None) or not all(are_numbers) else (None, None)
+    if source is not None and reference is not None:
+        return (names.index(source), names.index(reference)), True
+    return (_column_number(sides.columns[0], 0), _column_number(sides.columns[1], 1)), False
 
 
 def _usual_width(text: bytes, minimum: int) -> int:
@@ -229,16 +395,16 @@ def _usual_width(text: bytes, minimum: int) -> int:
     return int(counts.argmax()) if len(counts) else minimum
 
 
-def _read_aligned(source: str, reference: str) -> Iterator[Block]:
-    """The lines of two files; the suffix is free ("corpus.de", "corpus.en").
+def _read_aligned(source: _Text, reference: _Text) -> Iterator[Block]:
+    """The lines of two texts; the suffix is free ("corpus.de", "corpus.en").
 
     Raises:
-        ValueError: One file has more lines than the other; raised at the end of the shorter one.
+        ValueError: One text has more lines than the other; raised at the end of the shorter one.
     """
-    for path in (source, reference):
+    for path in {source.path, reference.path}:
         if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
-    sources, references, line = _whole_lines(source), _Lines(_whole_lines(reference)), 1
+    sources, references, line = _whole_lines(*source), _Lines(_whole_lines(*reference)), 1
     for left in sources:
         source_count = left.count(b"\n")
         right = references.next(source_count)
@@ -276,26 +442,25 @@ class _Lines:
         return self.left.count(b"\n") + sum(block.count(b"\n") for block in self.blocks)
 
 
-def _unequal(source: str, left: int, reference: str, right: int) -> ValueError:
+def _unequal(source: _Text, left: int, reference: _Text, right: int) -> ValueError:
     """The error of two files with different numbers of lines."""
     return ValueError(
         f"wanted files with equally many lines, got {left} in {source} and {right} in {reference}: align them again"
     )
 
 
-def _read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Block]:
-    """The pairs of Parquet files, one record batch in memory at a time."""
+def _read_parquet(path: str, sides: Sides) -> Iterator[Block]:
+    """The pairs of a Parquet file, one record batch in memory at a time."""
     record = 1
-    for path in paths:
-        with open_parquet(path) as file:
-            names = [_column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
-            for batch in file.iter_batches(BLOCK_LINES, columns=names):
-                source, reference = (_join_texts(_column_bytes(batch, name, path)) for name in names)
-                yield Block(record, (source, reference))
-                record += len(batch)
+    with open_parquet(path) as file:
+        names = named_columns(sides, _column_names(file.schema_arrow), path)
+        for batch in file.iter_batches(BLOCK_LINES, columns=list(names)):
+            source, reference = (_join_texts(_column_bytes(batch, name, path)) for name in names)
+            yield Block(record, (source, reference))
+            record += len(batch)
 
 
-def _read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Block]:
+def _read_dataset(address: str, sides: Sides, data_split: str) -> Iterator[Block]:
     """The pairs of a dataset on the Hub or in a local directory, streamed.
 
     Raises:
@@ -305,7 +470,7 @@ def _read_dataset(address: str, source_column: str, reference_column: str, data_
     if first is None:
         return
     schema = pa.schema([(name, _nested_type(value)) for name, value in first.items()])
-    columns = [_column_in(schema, name, address) for name in (source_column, reference_column)]
+    columns = named_columns(sides, _column_names(schema), address)
     outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
     records = iter(dataset.select_columns(list(outer)))
     for line in count(1, BLOCK_RECORDS):
@@ -447,31 +612,37 @@ def _nested_type(value: object) -> pa.DataType:
     return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
 
 
+def _column_names(schema: pa.Schema) -> list[str]:
+    """The columns of a schema, and the fields of nested ones after a dot."""
+    return [
+        f"{field.name}.{child.name}" if child else field.name
+        for field in schema
+        for child in (field.type if pa.types.is_struct(field.type) else [None])
+    ]
+
+
 def _column_in(schema: pa.Schema, name: str, path: str) -> str:
     """The name itself, if the schema has such a column or field.
 
     Raises:
         ValueError: It has none; the message lists the columns that it has.
     """
-    names = [
-        f"{field.name}.{child.name}" if child else field.name
-        for field in schema
-        for child in (field.type if pa.types.is_struct(field.type) else [None])
-    ]
+    names = _column_names(schema)
     if name not in names:
-        raise ValueError(f"wanted column {name!r}, got only {', '.join(names)} in {path}: name the column to read")
+        raise no_column(name, names, path)
     return name
 
 
-def _column_name(column: str | int | None, default: str) -> str:
-    """The name of a column in data with named columns.
+def _with_names(sides: Sides) -> Sides:
+    """The sides themselves, if no column is a number.
 
     Raises:
-        ValueError: It is a number.
+        ValueError: One is.
     """
-    if isinstance(column, int):
-        raise ValueError(f"wanted the name of a column, got the number {column}: only TSV columns have numbers")
-    return default if column is None else column
+    for column in sides.columns:
+        if isinstance(column, int):
+            raise ValueError(f"wanted the name of a column, got the number {column}: only TSV columns have numbers")
+    return sides
 
 
 def _column_number(column: str | int | None, default: int) -> int:
@@ -485,17 +656,6 @@ def _column_number(column: str | int | None, default: int) -> int:
     if not str(column).isdecimal():
         raise ValueError(f"wanted the number of a TSV column, from 0, got {column!r}: TSV columns have no names")
     return int(column)
-
-
-def _matching_paths(pattern: str) -> list[str]:
-    """The files that a path, a URL or a glob of either names, sorted.
-
-    Raises:
-        FileNotFoundError: There is none.
-    """
-    if glob.has_magic(pattern) and not is_file(pattern):
-        return matching(pattern) or [checked_path(pattern)]
-    return [checked_path(pattern)]
 
 
 def text_suffix(path: str) -> str:
@@ -514,5 +674,5 @@ def is_dataset(address: str) -> bool:
     >>> is_dataset("Helsinki-NLP/opus-100:de-en"), is_dataset("lost/corpus.tsv"), is_dataset("./lost")
     (True, False, False)
     """
-    is_file_name = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
+    is_file_name = Path(address).suffix in (*FORMS, *COMPRESSED)
     return not Path(address).exists() and not is_file_name and DATASET.fullmatch(address) is not None

@@ -1,6 +1,7 @@
 """Open a text file for every reader: the first bytes say what it is, not its name.
 
 Compression (gzip, zstd, xz, bzip2) is recognised whatever the suffix, and a mark of UTF-8 at the beginning is dropped.
+A file in a zip archive is read from there, without unpacking it to the disk or to memory.
 What is no text in UTF-8 whose lines end at line feeds is refused by its name, with what to do: archives, UTF-16 and
 UTF-32, lines that end at carriage returns alone, and pipes, because a text is read more than once.
 """
@@ -14,10 +15,11 @@ import io
 import lzma
 import re
 import stat
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -40,7 +42,7 @@ UNICODE = {  # by the mark at the beginning; that of UTF-32 begins with that of 
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 CONVERT = "convert it with: iconv -f {encoding} -t UTF-8"
-DAMAGED = (EOFError, lzma.LZMAError, zlib.error)  # of compression; gzip and bzip2 also raise OSError
+DAMAGED = (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)  # gzip and bzip2 also raise OSError
 
 
 def checked_path(path: str) -> str:
@@ -61,11 +63,51 @@ def checked_path(path: str) -> str:
     raise FileNotFoundError(f"wanted an existing file, got {path}: check the path")
 
 
+class _Text(NamedTuple):
+    """Where a text is: a file or a URL, and its name in there if that is a zip archive."""
+
+    path: str
+    member: str | None = None
+
+    def __str__(self) -> str:
+        """The place for messages."""
+        return f"{self.member} in {self.path}" if self.member else self.path
+
+
+def _open_archive(path: str) -> zipfile.ZipFile:
+    """A zip archive.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        ValueError: It is no zip archive, or cut short.
+    """
+    try:
+        return zipfile.ZipFile(cast(Any, for_arrow(checked_path(path))))
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"wanted a whole zip archive, got {path} ({error}): fetch it again") from error
+
+
+def _open_member(path: str, name: str) -> Any:
+    """A file in a zip archive, for reading.
+
+    Raises:
+        FileNotFoundError: The archive does not exist.
+        ValueError: It is no whole archive, or the file is encrypted or compressed by another method than usual.
+    """
+    with _open_archive(path) as archive:  # its file stays open until the member is closed
+        try:
+            return archive.open(name)
+        except (RuntimeError, NotImplementedError) as error:
+            raise ValueError(f"wanted a zip archive that can be read, got {path} ({error}): unpack it") from error
+
+
 class TextFile(io.RawIOBase):
     """The bytes of a text file, decompressed and without a mark at the beginning.
 
     Args:
         path: A file or a URL.
+        member: The name of the text in the file, if that is a zip archive.
+        is_text: Whether to refuse what is no text in UTF-8; else the bytes come as they are.
 
     Raises:
         FileNotFoundError: The file does not exist.
@@ -73,9 +115,10 @@ class TextFile(io.RawIOBase):
         OSError: While reading, its compression is damaged, or a URL cannot be read.
     """
 
-    def __init__(self, path: str):
-        self.path = without_secrets(checked_path(path))
-        self.raw_file = pa.input_stream(for_arrow(path), compression=None)
+    def __init__(self, path: str, member: str | None = None, is_text: bool = True):
+        self.path = without_secrets(str(_Text(checked_path(path), member)))
+        self.raw_file = _open_member(path, member) if member else pa.input_stream(for_arrow(path), compression=None)
+        self.is_text = is_text
         self.file: Any = None
         self.head = b""
 
@@ -100,7 +143,9 @@ class TextFile(io.RawIOBase):
         first = self.raw_file.read(16)
         self.raw_file.seek(0)
         self.file = _decompress(self.raw_file, first)
-        self.head = _check_head(_read_whole(self.file, BUFFER), self.path)
+        self.head = _read_whole(self.file, BUFFER)
+        if self.is_text:
+            self.head = _check_head(self.head, self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -109,7 +154,7 @@ class TextFile(io.RawIOBase):
         super().close()
 
 
-def _decompress(file: pa.NativeFile, first: bytes) -> Any:
+def _decompress(file: Any, first: bytes) -> Any:
     """A file as it is, or the file that its first bytes say it is compressed from.
 
     Zeros after the data of gzip are padding, as of tapes and of some file systems.
@@ -171,8 +216,8 @@ def _without_mark(head: bytes) -> str | None:
     return None
 
 
-def _whole_lines(path: str) -> Iterator[bytes]:
-    """A text file in blocks of whole lines; the last line ends at a line feed like all others.
+def _whole_lines(path: str, member: str | None = None) -> Iterator[bytes]:
+    """A text file, or one in a zip archive, in blocks of whole lines; the last line ends at a line feed, too.
 
     Of a text between tabs that is longer than `LONGEST_FIELD` only the beginning is kept, so that a line without end
     costs no memory.
@@ -181,7 +226,7 @@ def _whole_lines(path: str) -> Iterator[bytes]:
         FileNotFoundError: The file does not exist.
         ValueError: What it holds is no text in UTF-8; the compression is damaged or cut short.
     """
-    with TextFile(path) as file:
+    with TextFile(path, member) as file:
         number, partial_line, error = 0, b"", None
         while error is None:
             block, error = _next_bytes(file)
@@ -194,7 +239,7 @@ def _whole_lines(path: str) -> Iterator[bytes]:
             if not block:
                 break
     if error is not None:
-        raise broken(path, number, error) from error
+        raise broken(str(_Text(path, member)), number, error) from error
     if partial_line:
         yield _cut_lines(partial_line + b"\n", _cut)
 
@@ -235,21 +280,25 @@ def _next_bytes(file: TextFile) -> tuple[bytes, OSError | None]:
     return b"".join(parts), None
 
 
-def lines(path: str) -> Iterator[bytes]:
+def lines(path: str, member: str | None = None) -> Iterator[bytes]:
     """The lines of a text file without their line ends.
+
+    Args:
+        path: A file or a URL.
+        member: The name of the text in the file, if that is a zip archive.
 
     Raises:
         FileNotFoundError: The file does not exist.
         ValueError: What it holds is no text in UTF-8; the compression is damaged or cut short.
     """
     number = 0
-    text = TextFile(path)
+    text = TextFile(path, member)
     try:
         with io.BufferedReader(text, BUFFER) as file:
             for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
                 yield raw.rstrip(b"\r\n")
     except OSError as error:
-        raise broken(path, number, error) from error
+        raise broken(str(_Text(path, member)), number, error) from error
 
 
 def text_lines(path: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
@@ -96,6 +96,22 @@ def spaced(text: str) -> str:
         return text
     cut = require("rjieba").cut  # jieba's dictionary and algorithm, in Rust; the dictionary takes a second to load
     return " ".join(word for word in cut(text) if not word.isspace())
+
+
+class WordPieces:
+    """Words as the pieces of texts, where there is no model with pieces of its own."""
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text, those of Chinese as jieba cuts them.
+
+        >>> WordPieces().split("We go home.")
+        ['We', 'go', 'home.']
+        """
+        return spaced(text).split()
+
+    def split_all(self, texts: Sequence[str]) -> list[list[str]]:
+        """The same for several texts."""
+        return [self.split(text) for text in texts]
 
 
 def plain_word_spans(text: str) -> Iterator[tuple[int, int]]:

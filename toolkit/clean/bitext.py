@@ -22,12 +22,15 @@ class BitextSettings(CleanSettings):
     """Which bitext is read.
 
     Attributes:
-        bitext: A TSV file (plain or compressed), Parquet file or dataset, or two line-aligned files: source and
-            reference. Files may be URLs, such as "s3://bucket/my.tsv.zst".
-        source_lang: Language of the source (ISO 639-1).
-        lang: Language of the references (ISO 639-1).
-        source_column: Column of the source: a number in a TSV file (0 by default), else a name ("source").
-        reference_column: Column of the reference: a number in a TSV file (1 by default), else a name ("reference").
+        bitext: Two line-aligned files, source and reference; or files or globs of files that hold both sides: TSV,
+            CSV, JSON lines, TMX (plain or compressed), Parquet, a zip archive of OPUS; or a dataset. Files may be
+            URLs, such as "s3://bucket/my.tsv.zst"; "-" is the standard input, as TSV.
+        source_lang: Language of the source, as a code of ISO 639 or BCP 47 ("de", "deu", "de-AT").
+        lang: Language of the references, likewise.
+        source_column: Column of the source: a number in a TSV file (0 by default), else a name (by default the
+            language, "source", "src" or "sentence1").
+        reference_column: Column of the reference: a number in a TSV file (1 by default), else a name (by default the
+            language, "reference", "target", "tgt" or "sentence2").
         data_split: Split to read, if the bitext is a dataset.
         limit: Number of lines to read; by default all.
         check_language: Refuse a bitext if one side is not in the language that the settings name.
@@ -46,7 +49,8 @@ class BitextSettings(CleanSettings):
 
     def read(self) -> Iterator[Block]:
         """The lines of the bitext, at most `limit`."""
-        blocks = read_blocks(self.bitext, self.source_column, self.reference_column, self.data_split)
+        columns = self.source_column, self.reference_column
+        blocks = read_blocks(self.bitext, *columns, self.data_split, self.source_lang, self.lang)
         return blocks if self.limit is None else first_lines(blocks, self.limit)
 
     def check_bitext(self) -> None:

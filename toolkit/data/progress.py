@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from toolkit.data.rows import Row
 
-FORM = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} rows [{elapsed}<{remaining}, {rate_fmt}]"
+FORM = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} rows [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
 MAX_NAMED = 8  # ours: the most rows that an error names; a batch of samples has no more
 
 
@@ -70,6 +70,12 @@ def _advance(rows: float) -> None:
     for bar in _bars:
         step = rows / bar.stages
         bar.update(step if bar.total is None else min(step, bar.total - bar.n))  # tqdm has no form beyond the end
+
+
+def note(text: str) -> None:
+    """Show a text behind the bar, such as what the rows so far have cost."""
+    for bar in _bars:
+        bar.set_postfix_str(text, refresh=False)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 from huggingface_hub import constants
@@ -31,9 +28,9 @@ from toolkit.firefox.published import (
     sides,
 )
 from toolkit.system.contents import hash_file
-from toolkit.system.errors import FULL, without_secrets
+from toolkit.system.errors import without_secrets
 from toolkit.system.lock import alone
-from toolkit.system.urls import answer_of, download, joined_url
+from toolkit.system.urls import answer_of, download, is_full, joined_url, retry
 from toolkit.system.whole_files import remove_unfinished, temporary_of, whole_file, write_whole
 
 PREFIX = "firefox/"  # of the name of a model: firefox/en-de
@@ -41,11 +38,7 @@ ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a se
 MOZILLA = "https://firefox.settings.services.mozilla.com/v1"
 RECORD = "firefox.json"  # in the folder of a model: what it is and where it is from
 REMEDY = "set HF_HOME to another folder"  # where the cache cannot be written
-TRIES = 3  # ours: times that a request is sent which fails by a fault that may pass
-PAUSE = 1.0  # ours: seconds before the second try; twice as many before every further one
 BLOCK = 1 << 20  # ours: bytes that are decompressed at a time
-PASSING = (408, 429)  # HTTP statuses below 500 that may pass
-T = TypeVar("T")
 
 
 def fetch_firefox(pair: str) -> Path:
@@ -166,7 +159,7 @@ def _find_model(address: str, pair: str) -> _Model:
     for collection in COLLECTIONS:
         url = f"{address}/buckets/main/collections/{collection}/records"
         try:
-            records = _parse_list(_retry(partial(answer_of, url)), without_secrets(url))
+            records = _parse_list(retry(partial(answer_of, url)), without_secrets(url))
         except FileNotFoundError as error:
             errors.append(error)
             continue
@@ -185,7 +178,7 @@ def _attachments(address: str) -> str:
         OSError: The server cannot be reached.
         ValueError: It does not say it.
     """
-    content = _retry(lambda: answer_of(f"{address}/"))
+    content = retry(lambda: answer_of(f"{address}/"))
     try:
         url = json.loads(content)["capabilities"]["attachments"]["base_url"]
         if not url.startswith(("http://", "https://")):
@@ -196,31 +189,6 @@ def _attachments(address: str) -> str:
             "check the address"
         ) from None
     return url
-
-
-def _retry(request: Callable[[], T]) -> T:
-    """The result of a request, which is sent again after a pause if it fails by a fault that may pass.
-
-    Raises:
-        OSError: It fails every time, or by another fault.
-    """
-    for number in range(TRIES):
-        try:
-            return request()
-        except OSError as error:
-            status = getattr(error.__cause__, "status", 500)
-            lasting = (
-                isinstance(error, FileNotFoundError) or _is_full(error) or (status < 500 and status not in PASSING)
-            )
-            if lasting or number == TRIES - 1:
-                raise
-        time.sleep(PAUSE * 2**number)
-    raise AssertionError("the last try returns or raises")
-
-
-def _is_full(error: OSError) -> bool:
-    """Whether a disk is full, which a file system may say in the cause of its error."""
-    return any(getattr(cause, "errno", None) in FULL for cause in (error, error.__cause__))
 
 
 def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
@@ -239,7 +207,7 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
     try:
         with whole_file(path) as temporary:
             received = compressed if file.compressed else temporary
-            _retry(lambda: _download_whole(url, received, file))
+            retry(lambda: _download_whole(url, received, file))
             if file.compressed:
                 _decompress(received, temporary, file)
     except FileNotFoundError:
@@ -248,7 +216,7 @@ def _fetch_file(url: str, path: Path, file: _ModelFile) -> None:
             "anew, or check the mirror"
         ) from None
     except OSError as error:
-        if _is_full(error):
+        if is_full(error):
             raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
         raise
     finally:

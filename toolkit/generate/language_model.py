@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
+from jinja2.exceptions import TemplateError
 
-from toolkit.data.progress import at_hand
+from toolkit.chat.client import ChatClient
+from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Message, Reply, Request
+from toolkit.chat.settings import PromptedModel
+from toolkit.data.progress import at_hand, note
 from toolkit.data.rows import Candidate, Origin, Row
-from toolkit.generate._replies import is_refusal, sentence_in
-from toolkit.generate.prompt import _Prompt
-from toolkit.models.language_model import LanguageModel
-from toolkit.models.served import ServedModel, served_replies
+from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.generate._replies import is_refusal
+from toolkit.generate.prompt import Prompt, make_prompt
+from toolkit.models.language_model import LanguageModel, load_language_model
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
-MORE_TOKENS = 32  # ours: a reply has at most twice the tokens of its reference and so many more
+MORE_TOKENS = 32  # ours: an output has at most twice the tokens of its reference and so many more
+BYTES = 2  # ours: of a token at least, where only a server knows the tokens
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Asking:
         seed: Of the draw.
     """
 
-    prompt: _Prompt
+    prompt: Prompt
     samples: int
     temperature: float
     top_p: float
@@ -49,11 +54,51 @@ class Asking:
         return f"prompt:{self.prompt.name}|samples:{self.samples}|{kind}"
 
 
-def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: Asking) -> Iterator[Row]:
-    """Give every row the distinct sentences of a model's replies.
+def load_asked(
+    settings: PromptedModel, dtype: str, device: torch.device | str, folder: Path | None = None
+) -> LanguageModel | ChatClient:
+    """Load a language model, or take that of a server.
+
+    Args:
+        settings: Which.
+        dtype: See `load_language_model`.
+        device: Device on which it computes, if it does so here.
+        folder: Where a server's replies are kept, unless the settings name a file.
+
+    Raises:
+        ValueError: There is no such model, or no model.
+    """
+    if settings.model is None:
+        raise ValueError("wanted a language model, got none")
+    if settings.server is not None:
+        return ChatClient(settings.model, settings, settings.replies_at_once, folder)
+    return load_language_model(settings.model, dtype, device)
+
+
+def make_asking(
+    settings: PromptedModel, samples: int, seed: int, constraints: Mapping[str, ConstraintSet] | None = None
+) -> Asking:
+    """How a language model is asked by some settings.
+
+    Args:
+        settings: The settings.
+        samples: Replies to each prompt, where they do not say.
+        seed: Of the draw.
+        constraints: See `make_prompt`.
+
+    Raises:
+        OSError: See `make_prompt`.
+        ValueError: Likewise.
+    """
+    prompt, count = make_prompt(settings, constraints), settings.samples or samples
+    return Asking(prompt, count, settings.temperature, settings.top_p, settings.replies_at_once, seed)
+
+
+def ask_rows(rows: Iterable[Row], model: LanguageModel | ChatClient, asking: Asking) -> Iterator[Row]:
+    """Give every row the distinct paraphrases in a model's replies.
 
     A chat model gets the prompt in its own template, any other model as it is. Replies of a batch share a seed that
-    comes from the ids of its rows; on a server every row has a seed.
+    comes from the ids of its rows; of a server every reply has one, from its row and its number.
 
     Args:
         rows: Rows with a reference, without candidates; all of a shard are held at a time.
@@ -61,33 +106,25 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: As
         asking: How replies are drawn.
 
     Yields:
-        The rows in their order, `candidates` filled. The recipe of an origin is the name of the prompt, and ends with
-        ", stripped" where the reply had more than the sentence. Reasons: "refusal" where the model would not answer,
-        "empty" where it said nothing, "unfinished" where the reply did not end.
+        The rows in their order, `candidates` filled in the order of the replies. The recipe of an origin is the name of
+        the prompt, and ends with ", stripped" where the reply had more than was asked for. Reasons: "refusal" where the
+        model would not answer, "empty" where it said nothing, "unfinished" where the reply did not end, "too_long"
+        where the model cannot read so long a text.
     """
     shard = list(rows)
-    prompt_ids = [_as_ids(asking.prompt.asked(row), model.tokenizer) for row in shard]
-    limits = [2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS for row in shard]
-    replies = (
-        _from_server(shard, prompt_ids, limits, model, asking)
-        if isinstance(model, ServedModel)
-        else _in_batches(shard, prompt_ids, limits, model, asking)
-    )
+    replies = _from_server(shard, model, asking) if isinstance(model, ChatClient) else _in_batches(shard, model, asking)
     signature = f"{model.signature}|{asking.signature}"
     for row, row_replies in zip(shard, replies, strict=True):
-        row.candidates = _merged(row_replies, row.reference, asking.prompt.name, signature)
+        row.candidates = _merged(row_replies, row, asking.prompt, signature)
     yield from shard
 
 
-def _in_batches(
-    shard: Sequence[Row],
-    prompt_ids: Sequence[Sequence[int]],
-    limits: Sequence[int],
-    model: LanguageModel,
-    asking: Asking,
-) -> list[list[tuple[str, bool]]]:
-    """The replies to the prompt of each row, and whether each ended; prompts of similar length are decoded together."""
-    replies: list[list[tuple[str, bool]]] = [[] for _ in shard]
+def _in_batches(shard: Sequence[Row], model: LanguageModel, asking: Asking) -> list[list[Reply]]:
+    """The replies to the prompt of each row; prompts of similar length are decoded together."""
+    prompt_ids = [_as_ids(asking.prompt.messages(row), model.tokenizer) for row in shard]
+    outputs = asking.prompt.outputs
+    limits = [outputs * (2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS) for row in shard]
+    replies: list[list[Reply]] = [[] for _ in shard]
     batch_size = max(1, asking.batch_rows // asking.samples)
     order = sorted(range(len(shard)), key=lambda i: (len(prompt_ids[i]), i))
     for begin in range(0, len(order), batch_size):
@@ -102,37 +139,48 @@ def _in_batches(
     return replies
 
 
-def _from_server(
-    shard: Sequence[Row], prompt_ids: Sequence[Sequence[int]], limits: Sequence[int], model: ServedModel, asking: Asking
-) -> list[list[tuple[str, bool]]]:
-    """The replies of a server to the prompt of each row, and whether each ended.
+def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> list[list[Reply]]:
+    """The replies of a server to the prompt of each row.
 
-    A request is for one row and has a seed that comes from its id; the server batches the requests that are under way.
+    There are as many requests as replies, each with a seed of its own, so that a greater number asks only for new ones.
     """
-    replies, sampling = [], (asking.temperature, asking.top_p)
-    with ThreadPoolExecutor(max(1, asking.batch_rows // asking.samples)) as executor:
-        futures = [
-            executor.submit(
-                served_replies, model, ids, asking.samples, limit, *sampling, _batch_seed([row.id], asking.seed)
+    requests = []
+    for row in shard:
+        messages = asking.prompt.messages(row)
+        limit = asking.prompt.outputs * (len(row.reference.encode()) * 2 // BYTES + MORE_TOKENS)
+        requests += [
+            Request(
+                messages,
+                limit,
+                asking.temperature,
+                asking.top_p,
+                _batch_seed([row.id, str(number)], asking.seed),
+                asking.prompt.schema,
             )
-            for row, ids, limit in zip(shard, prompt_ids, limits, strict=True)
+            for number in range(asking.samples)
         ]
-        try:
-            for row, future in zip(shard, futures, strict=True):
-                with at_hand([row]):
-                    replies.append(future.result())
-        finally:
-            executor.shutdown(cancel_futures=True)  # after an error nothing more is asked
-    return replies
+
+    def report(number: int) -> None:
+        with at_hand([], 1 / asking.samples):
+            note(str(client.usage))
+
+    replies = iter(client.ask(requests, report))
+    return [[next(replies) for _ in range(asking.samples)] for _ in shard]
 
 
-def _as_ids(prompt: str, tokenizer: Any) -> list[int]:
-    """A prompt as the model reads it."""
+def _as_ids(messages: Sequence[Message], tokenizer: Any) -> list[int]:
+    """A chat as the model reads it: in its template, or the texts one after another where it has none."""
     if getattr(tokenizer, "chat_template", None):
-        chat = [{"role": "user", "content": prompt}]
-        prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-        return tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
-    return tokenizer(prompt, verbose=False)["input_ids"]
+        chat = [message._asdict() for message in messages]
+        options = {"add_generation_prompt": True, "tokenize": False}
+        try:
+            text = tokenizer.apply_chat_template(chat, **options)
+        except TemplateError:  # some templates have no place for rules
+            rules, first, *others = chat
+            first["content"] = f"{rules['content']}\n\n{first['content']}"
+            text = tokenizer.apply_chat_template([first, *others], **options)
+        return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return tokenizer("\n\n".join(message.content for message in messages), verbose=False)["input_ids"]
 
 
 def _batch_seed(ids: Sequence[str], seed: int) -> int:
@@ -143,8 +191,8 @@ def _batch_seed(ids: Sequence[str], seed: int) -> int:
 @torch.inference_mode()
 def _draw_replies(
     prompt_ids: Sequence[Sequence[int]], max_tokens: int, model: LanguageModel, asking: Asking, seed: int
-) -> list[tuple[str, bool]]:
-    """The replies to prompts, `samples` of each, and whether each ended.
+) -> list[Reply]:
+    """The replies to prompts, `samples` of each.
 
     Args:
         prompt_ids: Ids of each prompt.
@@ -172,24 +220,39 @@ def _draw_replies(
     ends = untyped_network.generation_config.eos_token_id
     stops = set(ends if isinstance(ends, list) else [ends])
     texts = tokenizer.batch_decode(reply_ids, skip_special_tokens=True)
-    return [(text, bool(stops & set(ids))) for text, ids in zip(texts, reply_ids, strict=True)]
+    return [Reply(text, STOP if stops & set(ids) else LENGTH) for text, ids in zip(texts, reply_ids, strict=True)]
 
 
-def _merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, signature: str) -> list[Candidate]:
-    """One candidate for each distinct sentence or refusal of the replies to a prompt."""
+def _merged(replies: Sequence[Reply], row: Row, prompt: Prompt, signature: str) -> list[Candidate]:
+    """One candidate for each distinct paraphrase or refusal in the replies to a prompt."""
     candidate_by_text: dict[str, Candidate] = {}
-    for reply, ended in replies:
-        text, has_more = sentence_in(reply, reference)
-        is_refused = is_refusal(reply, reference)
-        text = reply.strip() if is_refused else text
-        ended = ended or "\n" in reply.strip()  # what follows the sentence may be cut
-        reason = "refusal" if is_refused else "empty" if not text else None if ended else "unfinished"
-        candidate = candidate_by_text.setdefault(
-            text, Candidate(text, "lm", draws=0, generator=signature, reason=reason)
-        )
-        candidate.draws += 1
-        candidate.reason = candidate.reason and reason
-        origin = Origin(STRIPPED.format(prompt) if has_more and not is_refused else prompt)
-        if origin not in candidate.origins:
-            candidate.origins.append(origin)
+    for reply in replies:
+        for text, has_more, reason in _outputs(reply, row, prompt):
+            candidate = candidate_by_text.setdefault(
+                text, Candidate(text, "lm", draws=0, generator=signature, reason=reason)
+            )
+            candidate.draws += 1
+            candidate.reason = candidate.reason and reason
+            origin = Origin(STRIPPED.format(prompt.name) if has_more else prompt.name)
+            if origin not in candidate.origins:
+                candidate.origins.append(origin)
     return list(candidate_by_text.values())
+
+
+def _outputs(reply: Reply, row: Row, prompt: Prompt) -> list[tuple[str, bool, str | None]]:
+    """The texts in a reply, whether there was more around each, and why it is no paraphrase, if it is none."""
+    text, is_cut = reply.text.strip(), reply.finish == LENGTH
+    if reply.finish in (REFUSAL, TOO_LONG):
+        return [(text, False, reply.finish)]
+    outputs = prompt.read(reply.text, row)
+    if prompt.outputs > 1:
+        if not outputs:
+            reason = REFUSAL if is_refusal(text, row.reference) else "unfinished" if is_cut else "empty"
+            return [(text if reason == REFUSAL else "", False, reason)]
+        return [(output, more, REFUSAL if is_refusal(output, row.reference) else None) for output, more in outputs]
+    if is_refusal(text, row.reference):
+        return [(text, False, REFUSAL)]
+    if not outputs:
+        return [("", bool(text), "empty")]
+    is_cut = is_cut and "\n" not in text  # what follows the sentence may be cut
+    return [(sentence, more, "unfinished" if is_cut else None) for sentence, more in outputs]

@@ -10,7 +10,6 @@ __all__ = [
     "marian_weights",
     "padding",
     "precision",
-    "served",
     "shortlist",
     "ssru",
     "token_trees",

@@ -27,10 +27,10 @@ ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
 
 
 def _paraphrase_fields() -> list[pa.Field]:
-    """The published fields of a chosen candidate: text, rank, scores, then all others but `reason`, which is None."""
+    """The published fields of a chosen candidate: text, rank, scores, `dual`, and all others but `reason`."""
     candidate = schema(Candidate)
     rest = [field for field in candidate if field.name not in ("text", "rank", "scores", "reason")]
-    return [candidate.field("text"), candidate.field("rank"), *schema(Scores), *rest]
+    return [candidate.field("text"), candidate.field("rank"), *schema(Scores), pa.field("dual", pa.float64()), *rest]
 
 
 def _row_fields() -> list[pa.Field]:
@@ -65,7 +65,13 @@ def _chosen_candidates(rows: pa.Table) -> pa.Table:
     table = table.set_column(table.column_names.index("rank"), "rank", ranks)
     for name in schema(Scores).names:
         table = table.append_column(name, pc.struct_field(table["scores"], name))
-    return table.select(["row", *(field.name for field in _paraphrase_fields())])
+    forward, backward = (
+        pc.divide(table[f"{direction}_logprob"], pc.cast(table[f"{direction}_tokens"], pa.float64()))
+        for direction in ("forward", "backward")
+    )
+    return table.append_column("dual", pc.add(forward, backward)).select(
+        ["row", *(field.name for field in _paraphrase_fields())]
+    )
 
 
 def _pairs_table(rows: pa.Table) -> pa.Table:

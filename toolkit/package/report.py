@@ -15,16 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+import pyarrow.parquet as pq
 
 from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
-from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of, score_sql
+from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.data.shards import INPUTS
+from toolkit.package._score_meanings import INFILLED, MEANINGS
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, _check_whole, files_of, is_parabank
 from toolkit.package.keep import _place_of
 from toolkit.package.parquet import finished_shards
-from toolkit.package.plots import OTHERS, READ, TRANSLATED, _label, _most_first
+from toolkit.package.plots import OTHERS, READ, TRANSLATED, _most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.package.templates import TEMPLATES
 from toolkit.system.outputs import MANIFEST, check_output_file
@@ -73,7 +75,10 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = _render_report(manifest, statistics, _sample_rows(parabank, shards, rows), bool(shards), parabank.as_posix())
+    pair_files = files_of(parabank, "pairs")
+    columns = pq.read_schema(pair_files[0]).names if pair_files else []
+    sampled_rows = _sample_rows(parabank, shards, rows)
+    page = _render_report(manifest, statistics, sampled_rows, bool(shards), parabank.as_posix(), columns)
     write_whole(output, page)
     return len(page.encode())
 
@@ -127,7 +132,9 @@ def _published_row(record: dict) -> Row:
     return Row(**fields, split="", candidates=candidates)
 
 
-def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str) -> str:
+def _render_report(
+    manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str, columns: Sequence[str]
+) -> str:
     """The page.
 
     Args:
@@ -136,20 +143,22 @@ def _render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers
         rows: The sample, with all candidates.
         losers: Whether the rows have candidates that lost.
         path: Where the parabank is, for the commands to copy.
+        columns: The columns of its pairs, by which `load_dataset` can choose.
     """
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style, own_style, script, text = ((TEMPLATES / name).read_text(encoding="utf-8") for name in FILES)
-    names = list(statistics["scores"])
     scores = statistics["scores"]
+    names = list(scores)
+    meanings = MEANINGS if statistics["source_languages"] else MEANINGS | {"translation_score": INFILLED}
     data = {
         "path": path,
         "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
-            name: scores[name] | {"label": _label(name, statistics), "most": name in AT_MOST, "sql": score_sql(name)}
+            name: scores[name] | {"label": meanings[name][0], "meaning": meanings[name][1], "most": name in AT_MOST}
             for name in names
         },
-        "columns": [name for name in names if score_sql(name) == name],
+        "columns": [name for name in names if name in columns],
         "reasons": OF_CANDIDATES,
         "rows": [_shown_row(row, names) for row in rows],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice, repeat
@@ -17,18 +17,21 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
+from toolkit.chat.client import ChatClient
+from toolkit.chat.settings import SEVERAL, PromptedModel
 from toolkit.data.progress import rows_bar
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_embedder
+from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
-from toolkit.paraphraser.pipeline import _paraphrase_rows, reporting_stages
+from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -52,6 +55,8 @@ MIN_USABLE_ALONE = 0.4  # ours: without a language model, whose judge is less su
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
+LONGEST_ASKED = 4000  # ours: characters of a text that a language model is asked for as a whole
+MORE = 2  # ours: paraphrases that a language model is asked for, for each that is wanted; some are refused
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
@@ -90,6 +95,9 @@ class Paraphraser:
             candidates, theirs join those of the translators. Each is a seq2seq model, or a causal one that was tuned
             to go on after a text and a line break with its paraphrase, or an adapter of such a model. None takes
             "starter/paraphraser" in English, and "starter/rewriter" where the package of its model is installed.
+        lm: Instead of a model a language model that is asked for paraphrases, here or on a server
+            (`toolkit.PromptedModel`): its name, or also what it is asked and how. Its paraphrases are ranked by how
+            often it says them, and pass the same guards and floors. `backward` then scores both directions.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -99,8 +107,10 @@ class Paraphraser:
     name: str  # of the model, as it may be shown
     lang: str
     settings: Paraphrasing
-    model: Translator  # that writes paraphrases
-    backward: Translator
+    model: Translator | None  # that writes paraphrases; None where a language model is asked
+    lm: LanguageModel | ChatClient | None  # that is asked for paraphrases
+    prompted: PromptedModel | None  # how
+    backward: Translator | None
     forward: Translator | None  # into the pivot language; None where the model reads the text itself
     pivot_lang: str | None
     encoder: Embedder | None
@@ -124,9 +134,18 @@ class Paraphraser:
         pivot_lang: str | None = None,
         critic: str | None = None,
         rewriters: Sequence[str] | None = None,
+        lm: PromptedModel | str | None = None,
     ) -> None:
-        machine = (dtype, device, pivot, pivot_lang, critic, rewriters)
+        machine = (dtype, device, pivot, pivot_lang, critic, rewriters, lm)
         self._loaded_from = (model, lang, encoder, backward, prefix), machine
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.lm = self.prompted = None
+        if lm is not None:
+            if (model, prefix, pivot, pivot_lang, critic, rewriters) != (BEST, None, None, None, None, None):
+                raise ValueError("wanted lm alone, got it with a model, a pivot, a prefix, a critic or rewriters")
+            self._load_asked(PromptedModel(model=lm) if isinstance(lm, str) else lm, lang, encoder, backward, settings,
+                             dtype, device)  # fmt: skip
+            return
         if pivot is not None and model != BEST:
             raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
         models = models_of(model if pivot is None else pivot_name(pivot), lang)
@@ -137,7 +156,6 @@ class Paraphraser:
             raise ValueError(f"wanted rewriters only beside two translators, got {rewriters!r} and model {model!r}")
         check_several(rewriters or (), "a list of rewriters")
         name = models[-1]
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(name)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
         if encoder is None and covers(ENCODER, self.lang):
@@ -175,12 +193,47 @@ class Paraphraser:
         words = Path(resolve(name), WORDS)
         self.known_words = read_words(words) if words.exists() and not translates else frozenset()
         longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
-        self.limit = min(engine_of((self.forward or self.model).model).limit, longest)
+        reader = self.forward or self.model
+        assert reader is not None
+        self.limit = min(engine_of(reader.model).limit, longest)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
-        self._check_encoder(self.settings)
+        self._check_settings(self.settings)
         self.warned = False
         if model == BEST and pivot is None:
             _tell_choice(self.name)
+
+    def _load_asked(
+        self,
+        prompted: PromptedModel,
+        lang: str | None,
+        encoder: str | None,
+        backward: str | None,
+        settings: Paraphrasing | None,
+        dtype: str,
+        device: torch.device | str,
+    ) -> None:
+        """Load a language model that is asked, or take that of a server; the other arguments are those of the class."""
+        self.lm, self.prompted = load_asked(prompted, dtype, device), prompted
+        self.name, self.lang = shown_name(self.lm.name), check_code(lang or "en", "lang")
+        is_chat = isinstance(self.lm, ChatClient) or getattr(self.lm.tokenizer, "chat_template", None)
+        if prompted.prompt == SEVERAL and not is_chat:
+            raise ValueError(
+                f"wanted a chat model for the prompt {SEVERAL!r}, got {self.name}, whose tokenizer has no chat "
+                "template: give prompt 'examples'"
+            )
+        if encoder is None and covers(ENCODER, self.lang):
+            encoder = ENCODER
+        for part, argument in ((encoder, "encoder"), (backward, "backward")):
+            if part is not None:
+                check_language_of(part, self.lang, argument)
+        self.settings = settings or replace(defaults(self.lang, encoder is not None), rank_by="draws")
+        check_guards(self.settings.guards, self.lang)
+        self.model = self.forward = self.pivot_lang = self.critic = None
+        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else None
+        self.encoder = None if encoder is None else load_embedder(encoder, device)
+        self.rewriters, self.known_words, self.mark, self.warned = [], frozenset(), True, False
+        self.limit = LONGEST_ASKED
+        self._check_settings(self.settings)
 
     def _load_model(
         self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
@@ -314,7 +367,9 @@ class Paraphraser:
             "min_usable": min_usable,
         }
         settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
-        self._check_encoder(settings)
+        self._check_settings(settings)
+        if template is not None and self.lm is not None:
+            raise ValueError("wanted no template for a language model that is asked, got one")
         if isinstance(texts, Sequence):
             for index, text in enumerate(texts):
                 _check_text(text, index)
@@ -357,31 +412,27 @@ class Paraphraser:
         for text, constraint_set in zip(texts, sets, strict=True):
             parts = parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)))
             parts_by_text.append([])
-            for part in parts:
+            for number, part in enumerate(parts):
                 if not any(map(str.isalpha, part)):
                     parts_by_text[-1].append((part, "", None))
                     continue
                 body, form = plain(part, self.lang, self.mark)
+                before = after = None
+                if self.lm is not None:  # it has read texts of all forms
+                    body = part.strip()
+                    before, after = (
+                        "".join(parts[:number]).strip() or None,
+                        "".join(parts[number + 1 :]).strip() or None,
+                    )
                 part_constraints = _lower_case(constraint_set) if form.case == "upper" else constraint_set
                 if len(parts) > 1:
                     part_constraints = _within(part_constraints, body)
-                row_id = _row_id(body, part_constraints)
+                row_id = _row_id(body, part_constraints, before, after)
                 source = with_template(body, template)
-                rows.setdefault(row_id, Row(row_id, "text", source, self.lang, body, self.lang, ""))
+                rows.setdefault(row_id, Row(row_id, "text", source, self.lang, body, self.lang, "", before, after))
                 constraints[row_id] = part_constraints
                 parts_by_text[-1].append((part, row_id, form))
-        models = self.model, self.backward, self.encoder
-        finished_rows = _paraphrase_rows(
-            rows.values(),
-            *models,
-            settings,
-            constraints,
-            self.known_words,
-            self.forward,
-            self.pivot_lang or UNKNOWN,
-            self.critic,
-            self.rewriters,
-        )
+        finished_rows = self._finished_rows(rows, settings, constraints)
         candidates_by_row = {
             row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
         }
@@ -397,16 +448,56 @@ class Paraphraser:
             joined_paraphrases = join([part for part, _, _ in text_parts], paraphrases, settings.n)
             yield [c for c in joined_paraphrases if _meets(c.text, constraint_set)]
 
-    def _check_encoder(self, settings: Paraphrasing) -> None:
-        """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
+    def _finished_rows(
+        self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
+    ) -> Iterator[Row]:
+        """Rows by id, with their candidates."""
+        if self.lm is not None and self.prompted is not None:
+            per_reply = self.prompted.outputs if self.prompted.prompt == SEVERAL else 1
+            asking = make_asking(self.prompted, -(-MORE * settings.n // per_reply), settings.seed, constraints)
+            scorer = self.backward
+            return _prompted_rows(rows.values(), self.lm, asking, scorer, self.encoder, settings, constraints)
+        assert self.model is not None and self.backward is not None
+        return _paraphrase_rows(
+            rows.values(),
+            self.model,
+            self.backward,
+            self.encoder,
+            settings,
+            constraints,
+            self.known_words,
+            self.forward,
+            self.pivot_lang or UNKNOWN,
+            self.critic,
+            self.rewriters,
+        )
+
+    def _check_settings(self, settings: Paraphrasing) -> None:
+        """Refuse settings that need a model which there is not, or the judge, which reads English."""
+        if self.lm is not None:
+            self._check_settings_of_asked(settings)
         if settings.judges:
             check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
 
+    def _check_settings_of_asked(self, settings: Paraphrasing) -> None:
+        """Refuse settings that a language model which is asked does not have."""
+        if settings.method != "auto":
+            raise ValueError(f"wanted no method for a language model that is asked, got {settings.method!r}")
+        if settings.judges:
+            raise ValueError("wanted no judge for a language model that is asked, got rank_by usable or min_usable")
+        needs_scores = settings.rank_by in ("dual", "forward") or settings.max_dual_nll is not None
+        if self.backward is None and (needs_scores or settings.min_forward is not None):
+            raise ValueError("wanted backward, a model that scores, for dual and forward scores, got none")
+
     def _fits(self, text: str) -> bool:
         """Whether the model can read a text whole."""
-        return len((self.forward or self.model).source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+        if self.lm is not None:
+            return len(text) <= self.limit
+        reader = self.forward or self.model
+        assert reader is not None
+        return len(reader.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
@@ -540,7 +631,8 @@ def _lower_case(constraints: ConstraintSet) -> ConstraintSet:
     return ConstraintSet(*(tuple(map(str.lower, phrases)) for phrases in (constraints.positive, constraints.negative)))
 
 
-def _row_id(text: str, constraints: ConstraintSet) -> str:
-    """A name that is the same for the same text and constraints, from which its random numbers come."""
-    content = repr((text, constraints.positive, constraints.negative))
+def _row_id(text: str, constraints: ConstraintSet, before: str | None = None, after: str | None = None) -> str:
+    """A name that is the same for the same text, constraints and context, from which its random numbers come."""
+    context = (before, after) if before or after else ()
+    content = repr((text, constraints.positive, constraints.negative, *context))
     return f"text-{hashlib.blake2b(content.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"

@@ -6,21 +6,24 @@ p(text | candidate), unless another is given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.bitext.subwords import Pieces
+from toolkit.bitext.words import WordPieces
+from toolkit.chat.client import ChatClient
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
+from toolkit.generate.language_model import Asking, ask_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import _refuse_no_words, correct_english, refuse_english
 from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, _judged_rows, _outputs_of, _Scorers
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.score.dual import dual_rows
+from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.guards import guard_rows
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
@@ -89,21 +92,77 @@ def _paraphrase_rows(
     if settings.judges:
         scorers = _Scorers(model, backward, encoder, critic)
         rows = _judged_rows(rows, scorers, settings, checks, constraints, rewriters)
-        return _chosen_rows(rows, model, settings)
-    rows = overlap_rows(rows, model.target)
-    if settings.max_iou is not None:
-        rows = refuse_overlap(rows, settings.max_iou)
-    if encoder is not None:
-        rows = semantic_rows(rows, encoder, BATCH_TEXTS)
-    if settings.min_semantic is not None:
-        rows = refuse_semantic(rows, settings.min_semantic)
+        return _chosen_rows(rows, model.target, settings)
+    rows = _refuse_unlike(rows, model.target, encoder, settings)
     if settings.pool:
         rows = refuse_improbable(rows, settings.pool * settings.n)
     if settings.scores_backward:
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
-    return _chosen_rows(rows, model, settings)
+    return _chosen_rows(rows, model.target, settings)
+
+
+def _prompted_rows(
+    rows: Iterable[Row],
+    model: LanguageModel | ChatClient,
+    asking: Asking,
+    scorer: Translator | None,
+    encoder: Embedder | None,
+    settings: Paraphrasing,
+    constraints: Mapping[str, ConstraintSet],
+) -> Iterator[Row]:
+    """Give every row the candidates that a language model writes: chosen ones have a rank, refused ones a reason.
+
+    Args:
+        rows: Rows whose source and reference are the text. All are held at a time.
+        model: The language model.
+        asking: What it is asked.
+        scorer: A paraphraser that scores both directions; None leaves these scores out.
+        encoder: Gives the cosine; None leaves it out.
+        settings: How candidates are refused and ranked.
+        constraints: By id of a row, what its paraphrases must say and must not say: reason "constraint".
+    """
+    rows = _refuse_unmet(ask_rows(rows, model, asking), constraints)
+    rows = _check_candidates(rows, frozenset(), None, settings)
+    rows = _refuse_unlike(rows, WordPieces(), encoder, settings)
+    if scorer is not None:
+        rows = dual_rows(forward_rows(rows, scorer, settings.batch_tokens), scorer, settings.batch_tokens)
+        if settings.min_forward is not None:
+            rows = refuse_forward(rows, settings.min_forward)
+        if settings.max_dual_nll is not None:
+            rows = refuse_dual(rows, settings.max_dual_nll)
+    return _chosen_rows(rows, WordPieces(), settings)
+
+
+def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet]) -> Iterator[Row]:
+    """Refuse candidates that do not say what they must, or say what they must not: reason "constraint"."""
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None and constraints[row.id].unmet(candidate.text):
+                candidate.reason = "constraint"
+        yield row
+
+
+def _refuse_unlike(
+    rows: Iterable[Row], pieces: Pieces | WordPieces, encoder: Embedder | None, settings: Paraphrasing
+) -> Iterator[Row]:
+    """Measure how much of the text candidates repeat and how much of its meaning they keep, and refuse by the settings.
+
+    Args:
+        rows: Rows with candidates.
+        pieces: Of what overlaps.
+        encoder: Gives the cosine; None leaves it out.
+        settings: The limits.
+    """
+    rows = overlap_rows(rows, pieces)
+    if settings.max_iou is not None:
+        rows = refuse_overlap(rows, settings.max_iou)
+    if encoder is not None:
+        rows = semantic_rows(rows, encoder, BATCH_TEXTS)
+    if settings.min_semantic is not None:
+        rows = refuse_semantic(rows, settings.min_semantic)
+    return iter(rows)
 
 
 def reporting_stages(
@@ -140,10 +199,10 @@ def _check_candidates(
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
 
 
-def _chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing) -> Iterator[Row]:
-    """Rank the best candidates of each row that differ from each other."""
+def _chosen_rows(rows: Iterable[Row], pieces: Pieces | WordPieces, settings: Paraphrasing) -> Iterator[Row]:
+    """Rank the best candidates of each row that differ from each other in their pieces."""
     order = ORDERS[settings.rank_by]
-    rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
+    rows = cluster_rows(rows, pieces, max(CLUSTERS, settings.n), order)
     if settings.rank_by == "usable":
         return rank_best_and_others(rows, settings.n, order)
     return rank_rows(rows, settings.n, order, fill=True)
@@ -222,4 +281,15 @@ def _by_semantic(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.semantic or 0.0), candidate.text
 
 
-ORDERS = {"dual": best_first, "forward": by_forward, "semantic": _by_semantic, "usable": by_usable}
+def _by_draws(candidate: Candidate) -> int:
+    """The sort key of candidates: those that were said more often first, then in their order."""
+    return -candidate.draws
+
+
+ORDERS: Mapping[str, Callable[[Candidate], Any]] = {
+    "dual": best_first,
+    "forward": by_forward,
+    "semantic": _by_semantic,
+    "usable": by_usable,
+    "draws": _by_draws,
+}

@@ -28,7 +28,7 @@ from toolkit.translator.settings import SIZES
 
 PRESETS = Path(__file__).with_name("presets")  # the papers' settings, for `--preset`
 METHODS = ("auto", "sample", "beam", "top_p")
-RANKINGS = ("dual", "forward", "semantic", "usable")
+RANKINGS = ("dual", "forward", "semantic", "usable", "draws")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
@@ -55,9 +55,10 @@ class Paraphrasing(Settings):
         n: The most paraphrases of a text.
         method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
             "auto": "beam" for one paraphrase of a text, else "sample".
-        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), or, in
-            English, "usable": the probability that a reader would call it usable (`toolkit.score.judge`). Only "dual",
-            "usable", max_dual_nll and min_usable take the time of a backward score.
+        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), "draws"
+            (how often the model said it), or, in English, "usable": the probability that a reader would call it usable
+            (`toolkit.score.judge`). Only "dual", "usable", max_dual_nll and min_usable take the time of a backward
+            score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.

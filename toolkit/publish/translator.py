@@ -109,7 +109,8 @@ def _held_out(
     """
     refusals: Counter[str] = Counter()
     keep_all = CleanSettings(deduplicate=False, drop_same_text=False, refuse_misread=False, min_script_share=0)
-    pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refusals))
+    pairs_of_bitext = read_bitext(bitext, source_column, reference_column, "train", source_lang, lang)
+    pairs = list(clean(pairs_of_bitext, keep_all, source_lang, lang, refusals))
     if not pairs:
         raise ValueError(none_usable(bitext, refusals))
     return pairs

@@ -48,7 +48,8 @@ class BitextRun(BitextSettings, RunSettings):
 
     def input_rows(self) -> Iterator[Row]:
         """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
-        origin = self.origin or Path(self.bitext[0]).name.split(".")[0]
+        name = Path(self.bitext[0]).name.split(".")[0]
+        origin = self.origin or (name if name.strip("*?-") else "bitext")  # not of "-" and of a glob as "*.tsv.gz"
         search = search_for(read_sets(self.decontaminate))
         with cleaning_folder(self.shards_dir / CLEANING) as folder:
             for table in self.cleaned(folder):

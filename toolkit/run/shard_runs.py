@@ -17,6 +17,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from toolkit.bitext.languages import Language
+from toolkit.chat.requests import Submitted
+from toolkit.chat.settings import FREE_OF_SERVER, PromptedModel
 from toolkit.clean.rules import refusals
 from toolkit.data.progress import RowsFailed, rows_bar
 from toolkit.data.rows import Row
@@ -43,11 +45,8 @@ from toolkit.system.ranges import (
     Dtype,
     Machine,
     Range,
-    Settings,
-    Share,
     at_least,
     at_most,
-    between,
     checked_by,
     one_of,
 )
@@ -110,44 +109,27 @@ class RaySettings(Machine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelSettings(Settings):
+class LanguageModelSettings(PromptedModel):
     """The language model that writes candidates, if one does.
 
     Attributes:
         generator: Where candidates come from: "paper", or "lm", a language model that is asked for them.
-        model: Causal or chat language model of "lm": a Hub id or a local folder.
-        server: Address of a server that has the model, such as vLLM's, "http://localhost:8000/v1"; None loads it here.
-        prompt: What it is asked: "paraphrase", "context" (for running text) or "examples" (for models that do not
-            chat), or a file with {reference} in it.
+        prompt: What it is asked: "paraphrase", "context" (for running text), "examples" (for models that do not chat),
+            "several" (different paraphrases in one reply, with the text as data in JSON), or a file with {reference}
+            in it.
         samples: Replies to each prompt.
-        temperature: Of the draw of a reply; 0 is greedy, with one sample.
-        top_p: A reply is drawn from the most probable tokens with this probability together.
-        replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
     """
 
     GROUP = "language model"
 
     generator: Annotated[str, one_of((PAPER, LM))] = PAPER
-    model: str | None = None
-    server: str | None = None
     prompt: str = "paraphrase"
     samples: Count = 8
-    temperature: Annotated[float, between(0, 10)] = 1.0
-    top_p: Share = 0.95
-    replies_at_once: Count = 64
 
     def __post_init__(self) -> None:
-        """Refuse settings of a language model without one, and several replies that are equal."""
+        """Refuse settings of a language model without one."""
         super().__post_init__()
-        if (self.generator == LM) != (self.model is not None):
-            combination = f"{self.generator} and {self.model or 'no model'}"
-            raise ValueError(f"wanted --generator lm and --model together, got {combination}")
-        if self.server is not None and self.generator != LM:
-            raise ValueError(f"wanted --server with --generator lm, got {self.generator}: leave --server out")
-        if self.temperature == 0 and self.samples > 1 and self.generator == LM:
-            raise ValueError(
-                f"wanted one of --samples with temperature 0, got {self.samples}: greedy replies are equal"
-            )
+        self.check_model(self.generator == LM, f"--generator {LM}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +203,7 @@ class RunSettings(LanguageModelSettings, RaySettings):
 # Who makes the shards; a parabank does not tell them, because its bytes are the same.
 MAKERS = {"engine", "ray_address", "ray_workers", "processes"}
 # These settings may differ between the calls of one run, because they do not affect the shards.
-FREE = {"output_dir", "version", "license", "check_language"} | MAKERS
+FREE = {"output_dir", "version", "license", "check_language"} | MAKERS | FREE_OF_SERVER
 
 
 def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
@@ -346,17 +328,24 @@ def make_shards(
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
     progress_bar = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
     durations: list[float] = []
+    waiting = 0  # requests to a language model, in batches
     with few_collections(), progress_bar as bar, stoppable() as stopped:
         finished_rows = total - unfinished_rows
         for path in unfinished:
             start_time = time.monotonic()
             if not output_of(path).exists():  # another process makes it where this one was stopped for long
-                make_shard(path, recipe, write)
+                try:
+                    make_shard(path, recipe, write)
+                except Submitted as submitted:
+                    waiting += submitted.count
+                    continue
                 durations.append(time.monotonic() - start_time)
             finished_rows += rows[path]
             bar.update(finished_rows - bar.n)  # count the rows that a stage skipped without reporting them
             if stopped():
                 raise Stopped
+    if waiting:
+        raise RuntimeError(str(Submitted(waiting)))
     _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, durations)
     return len(durations)
 

@@ -15,6 +15,7 @@ from toolkit.data.rows import Row
 
 if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
+    from toolkit.bitext.words import WordPieces
 
 ORDER = 3  # ParaNMT-50M, section 5.4, footnote 6
 DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing
@@ -145,12 +146,12 @@ def _piece_set(text: str, pieces: PieceSplitter | None) -> frozenset[str]:
     return frozenset(map(bare_piece, pieces(text))) - {""}
 
 
-def overlap_rows(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
+def overlap_rows(rows: Iterable[Row], pieces: Pieces | WordPieces) -> Iterator[Row]:
     """Fill `intersection_over_union` of every candidate without a reason.
 
     Args:
         rows: Rows with candidates.
-        pieces: Pieces of the references' language.
+        pieces: Pieces, or words, of the references' language.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.6.
     """

@@ -22,6 +22,7 @@ from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
+    from toolkit.bitext.words import WordPieces
 
 ROWS = 32  # ours: rows whose texts are cut into pieces together; a call for each row takes twice as long
 MAX_ROUNDS = 50  # ours: the centres converge after 2 to 6
@@ -35,13 +36,13 @@ def best_first(candidate: Candidate) -> tuple[float, str]:
 
 
 def cluster_rows(
-    rows: Iterable[Row], pieces: Pieces, clusters: int, order: Callable[[Candidate], Any] = best_first
+    rows: Iterable[Row], pieces: Pieces | WordPieces, clusters: int, order: Callable[[Candidate], Any] = best_first
 ) -> Iterator[Row]:
     """Assign a cluster to every candidate that has not been refused.
 
     Args:
         rows: Rows whose candidates have the scores of the order.
-        pieces: Pieces of the references' language.
+        pieces: Pieces, or words, of the references' language.
         clusters: The number of free clusters, >= 1; the cluster of the reference is added to them, with number 0.
         order: The sort key of candidates, better ones first.
 

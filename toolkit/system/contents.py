@@ -5,13 +5,20 @@ A file at a URL is not read for this: what its file system says of it is hashed,
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from toolkit.system.errors import public_record
 from toolkit.system.urls import _tag_hash, files_at, is_url
 
+STANDARD_INPUT = "-"  # in place of a file
 CONTENT = "content of "  # prefix, in a record, of the name of a setting that names files
 
 
@@ -24,8 +31,30 @@ def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
     Returns:
         By setting, the size and the hash of its files; "" if there are none.
     """
-    existing_files = {name: [file for path in paths for file in files_at(path)] for name, paths in files.items()}
+    existing_files = {
+        name: [file for path in paths for file in files_at(standard_input_file() if path == STANDARD_INPUT else path)]
+        for name, paths in files.items()
+    }
     return {name: content_of(sorted(paths, key=Path)) if paths else "" for name, paths in existing_files.items()}
+
+
+@cache
+def standard_input_file() -> Path:
+    """A temporary file with what comes from the standard input, which is read once; it is gone when this process ends.
+
+    Raises:
+        OSError: It cannot be written.
+        ValueError: Several processes share the work, of which only one would get the text.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("wanted a file with several processes, got '-': write the standard input to a file first")
+    folder = tempfile.mkdtemp(prefix="parabank-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, "stdin.tsv")
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    print(f"standard input: {path.stat().st_size / 1e6:,.1f} MB, kept in {path} until the end", file=sys.stderr)
+    return path
 
 
 def content_of(paths: Sequence[str | Path]) -> str:

@@ -1,6 +1,7 @@
 """What a setting must be, declared on its field: `beam: Annotated[int, at_least(1)] = 12`, or an alias of that type.
 
-A marker of a field is a function of the field's name, its value and all settings; it refuses a value by a `ValueError`.
+A marker of a field is a function of the field's name, its value and all settings; it refuses a value by a `ValueError`,
+or puts the value into its normal form.
 `Settings` calls the markers of all fields; what holds between fields is checked by the `__post_init__` of a dataclass.
 The dataclasses at the end are settings that many commands share.
 """
@@ -85,6 +86,21 @@ def one_of(choices: Collection[str], word: str = "of", separator: str = ", ") ->
     return Range(f"{{}} {word} {separator.join(choices)}", lambda text: text in tuple(choices))
 
 
+@dataclass(frozen=True)
+class NormalForm:
+    """The marker of a setting whose value may be given in several forms; it takes their normal form before all checks.
+
+    Attributes:
+        normalize: The normal form of a value, by the name of the setting and the value; a ValueError refuses it.
+    """
+
+    normalize: Callable[[str, Any], Any]
+
+    def __call__(self, name: str, value: Any, settings: object) -> None:
+        """Put the normal form in the place of the value, which only `Settings` itself may do."""
+        object.__setattr__(settings, name, self.normalize(name, value))
+
+
 def checked_by(check: Callable[[Any], object]) -> Marker:
     """The marker of a setting that a function of its value checks, by a `ValueError`."""
     return lambda name, value, settings: check(value)
@@ -107,13 +123,17 @@ def _markers_of(hint: Any) -> Iterator[Marker]:
 
 @cache
 def _markers(cls: type) -> list[tuple[str, bool, Marker]]:
-    """For each marker of a dataclass the name of its field, whether that may be None, and the marker."""
+    """For each marker of a dataclass the name of its field, whether that may be None, and the marker.
+
+    Normal forms come first, because a check may look at several settings.
+    """
     hints = typing.get_type_hints(cls, include_extras=True), typing.get_type_hints(cls)
-    return [
+    markers = [
         (name, type(None) in typing.get_args(hints[1][name]), marker)
         for name, hint in hints[0].items()
         for marker in _markers_of(hint)
     ]
+    return sorted(markers, key=lambda entry: not isinstance(entry[2], NormalForm))
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import glob
 import hashlib
 import io
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolkit.system.errors import named_line, without_secrets
+from toolkit.system.errors import FULL, named_line, without_secrets
 from toolkit.system.whole_files import temporary_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
 AT_ONCE = 64  # ours: files that are fetched or sent together
 SILENCE = 60.0  # ours: seconds without a byte from an HTTP server, after which it counts as gone
 TRIES = 2  # ours: times that a file is fetched which is not whole, so that a fault of the network is none of the file
+REQUESTS = 3  # ours: times that a request is sent which fails by a fault that may pass
+PAUSE = 1.0  # ours: seconds before the second try; twice as many before every further one
+PASSING = (408, 429)  # HTTP statuses below 500 that may pass
+BLOCK = 1 << 18  # ours: bytes that are copied at a time
+T = TypeVar("T")
 CUT = "wanted {url} whole, got {bytes}: check the network, then run the same command again"
 # What a file system may say of the content of a file: the first that it has, checksums before times.
 TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
@@ -304,6 +310,74 @@ def download(url: str, path: Path) -> None:
     system, source = _open_url(url)
     with _reached(url):
         system.get_file(source, str(path))
+
+
+def download_rest(
+    url: str, path: Path, check: Callable[[str], object], report: Callable[[int, int | None], object]
+) -> None:
+    """Copy a file from an HTTP server to the disk by one request, which goes on where the copy on the disk ends.
+
+    What has come when it fails stays, for the next call. If the server sends no parts, the copy begins anew.
+
+    Args:
+        url: The file.
+        path: The copy.
+        check: Refuses an address by a ValueError; called with the one that the server redirects to.
+        report: Called with the size of the copy and of the file, None where the server does not say it.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It cannot be read or written, or breaks off.
+        ValueError: As `check`.
+    """
+    from fsspec.asyn import sync
+
+    system: Any = _open_url(url)[0]
+    start = max(path.stat().st_size - 1, 0) if path.exists() else 0  # so that there is a part, if all of it is there
+    headers = {"Range": f"bytes={start}-"} if start else {}
+
+    async def copy_rest() -> None:
+        session = await system.set_session()
+        async with session.get(system.encode_url(url), headers=headers, **system.kwargs) as answer:
+            check(str(answer.url))
+            if answer.status == 404:
+                raise FileNotFoundError(url)
+            answer.raise_for_status()
+            position = start if answer.status == 206 else 0  # otherwise the server sends the whole
+            size = None if answer.content_length is None else position + answer.content_length
+            with path.open("r+b" if path.exists() else "wb") as copy:
+                copy.seek(position)
+                copy.truncate()
+                report(position, size)
+                async for block in answer.content.iter_chunked(BLOCK):
+                    copy.write(block)
+                    report(copy.tell(), size)
+
+    with _reached(url):
+        sync(system.loop, copy_rest)
+
+
+def retry(request: Callable[[], T]) -> T:
+    """The result of a request, which is sent again after a pause if it fails by a fault that may pass.
+
+    Raises:
+        OSError: It fails every time, or by another fault.
+    """
+    for number in range(REQUESTS):
+        try:
+            return request()
+        except OSError as error:
+            status = getattr(error.__cause__, "status", 500)
+            lasting = isinstance(error, FileNotFoundError) or is_full(error) or (status < 500 and status not in PASSING)
+            if lasting or number == REQUESTS - 1:
+                raise
+        time.sleep(PAUSE * 2**number)
+    raise AssertionError("the last try returns or raises")
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a disk is full, which a file system may say in the cause of its error."""
+    return any(getattr(cause, "errno", None) in FULL for cause in (error, error.__cause__))
 
 
 def fetch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool] = lambda path, url: True) -> list[str]:

@@ -41,9 +41,15 @@ def check_bitexts(settings: TrainingSettings) -> None:
     """
     for part in PARTS[:2]:
         if bitext := getattr(settings, part):
-            _check_bitext(read_blocks(bitext, settings.source_column, settings.reference_column), bitext, settings)
+            _check_bitext(_read(bitext, settings), bitext, settings)
     for file in settings.synthetic:
-        _check_bitext(read_blocks([file]), [file], settings)
+        _check_bitext(read_each([file], settings.source_lang, settings.lang), [file], settings)
+
+
+def _read(bitext: list[str], settings: TrainingSettings) -> Iterator[Block]:
+    """The lines of a bitext with the columns and the languages of the settings."""
+    columns, languages = (settings.source_column, settings.reference_column), (settings.source_lang, settings.lang)
+    return read_blocks(bitext, *columns, "train", *languages)
 
 
 def _check_bitext(blocks: Iterable[Block], bitext: list[str], settings: TrainingSettings) -> None:
@@ -93,10 +99,9 @@ def _write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
     """
     counts: Counter[str] = Counter(train=0, validation=0)
     synthetic: Counter[str] = Counter(train=0)
-    columns = settings.source_column, settings.reference_column
     share = 0.0 if settings.validation else VALIDATION_SHARE
     with _pair_file(folder / "train.arrow") as train, _pair_file(folder / "validation.arrow") as validation:
-        for table in _cleaned_tables(read_blocks(settings.bitext, *columns), settings, folder, counts):
+        for table in _cleaned_tables(_read(settings.bitext, settings), settings, folder, counts):
             held_out = _is_held_out(table, share)
             for split, write, mask in (("train", train, pc.invert(held_out)), ("validation", validation, held_out)):
                 write(split_rows := table.filter(mask))
@@ -105,11 +110,13 @@ def _write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
             del counts["train"], counts["validation"]
             raise ValueError(none_usable(settings.bitext, counts))
         if settings.validation:
-            for table in _cleaned_tables(read_blocks(settings.validation, *columns), settings, folder, counts):
+            for table in _cleaned_tables(_read(settings.validation, settings), settings, folder, counts):
                 validation(table)
                 counts["validation"] += len(table)
         if settings.synthetic:
-            for table in _cleaned_tables(read_each(settings.synthetic), settings, folder, synthetic):
+            for table in _cleaned_tables(
+                read_each(settings.synthetic, settings.source_lang, settings.lang), settings, folder, synthetic
+            ):
                 train(usable_rows := table.filter(pc.invert(_is_held_out(table, share))))
                 synthetic["train"] += len(usable_rows)
                 synthetic["held_out"] += len(table) - len(usable_rows)

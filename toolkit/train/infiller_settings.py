@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from toolkit.bitext.languages import Language
 from toolkit.generate.keywords import DROP_RATE
 from toolkit.models.coverage import starter_of_language
 from toolkit.system.ranges import DTYPES, Count, Machine, Positive, Share, Training, one_of
@@ -49,7 +50,7 @@ class InfillerTraining(Training, Machine):
     text: list[str]
     sentences: list[str] = field(default_factory=list)
     base_model: Annotated[str, starter_of_language] | None = None
-    lang: str = "en"
+    lang: Language = "en"
     vocabulary: Count = 6000
     width: Count = 256
     feed_forward: Count = 896

@@ -1,0 +1,136 @@
+"""A language model as the paraphraser: the same guards, floors, reasons and formats as any other."""
+
+import json
+import pickle
+
+import pytest
+from datasets import Dataset
+
+import toolkit
+from tests.chat_server import MODEL, chat_server
+from toolkit.chat.settings import PromptedModel
+
+TEXTS = ["She closed the door and walked away.", "where are you going", "Tom bought 3 books for $5."]
+
+
+def outputs(*texts):
+    """A model that always says these."""
+    return lambda body: json.dumps({"paraphrases": list(texts)})
+
+
+def paraphraser_of(server, folder, **changed):
+    own = {name: changed.pop(name) for name in ("lang", "encoder", "backward", "settings") if name in changed}
+    prompted = PromptedModel(model=MODEL, server=server.url, reply_cache=str(folder / "kept.sqlite"), **changed)
+    return toolkit.Paraphraser(lm=prompted, **own)
+
+
+def reasons(candidates):
+    return {candidate.text: candidate.reason for candidate in candidates}
+
+
+def test_texts_get_paraphrases_in_their_own_form(tmp_path):
+    with chat_server() as server:
+        paraphraser = paraphraser_of(server, tmp_path)
+        found = paraphraser.paraphrase(TEXTS, n=2)
+        assert [len(texts) for texts in found] == [2, 2, 2]
+        assert all(text.islower() and "?" not in text for text in found[1]), "the user's own case and marks"
+        assert all("$5" in text for text in found[2])
+        assert paraphraser.name == MODEL and len(server.asked) == 3
+        assert paraphraser.paraphrase(TEXTS, n=1) and len(server.asked) == 3, "fewer paraphrases ask for nothing"
+        assert pickle.loads(pickle.dumps(paraphraser)).paraphrase(TEXTS, n=2) == found and len(server.asked) == 3
+        paraphraser.paraphrase(TEXTS, n=4)
+        assert len(server.asked) == 6, "more ask for the replies that are not there"
+
+
+def test_guards_floors_and_constraints_refuse_what_it_says(tmp_path):
+    said = outputs("Tom bought 4 books for $5.", "Tom didn't buy 3 books for $5.", "Cheese is good for 3 and $5, Tom.",
+                   "Tom purchased 3 books for $5.", "Tom bought 3 books for $5.", "Tom got 3 books for 5.")  # fmt: skip
+    with chat_server(say=said) as server:
+        paraphraser = paraphraser_of(server, tmp_path)
+        found = reasons(paraphraser.candidates(TEXTS[2:], n=3, min_semantic=0.7)[0])
+        assert found["Tom purchased 3 books for $5."] is None
+        assert found["Tom bought 4 books for $5."] == "number" and found["Tom got 3 books for 5."] == "mark"
+        assert found["Tom didn't buy 3 books for $5."] == "negation"
+        assert found["Cheese is good for 3 and $5, Tom."] == "semantic"
+        assert found["Tom bought 3 books for $5."] is not None, "a copy"
+        found = reasons(paraphraser.candidates(TEXTS[2:], avoid=["purchased"])[0])
+        assert found["Tom purchased 3 books for $5."] == "constraint"
+        assert json.loads(server.asked[-1]["messages"][-1]["content"])["avoid"] == ["purchased"]
+        assert paraphraser.paraphrase(TEXTS[2:], require=["purchased"]) == [["Tom purchased 3 books for $5."]]
+
+
+def test_refusals_and_cut_replies_have_a_reason(tmp_path):
+    with chat_server(say=lambda body: "I'm sorry, but I can't help with that.") as server:
+        assert {c.reason for c in paraphraser_of(server, tmp_path).candidates(TEXTS[:1])[0]} == {"refusal"}
+    with chat_server(say=lambda body: '{"paraphrases": [') as server:
+        assert {c.reason for c in paraphraser_of(server, tmp_path).candidates(TEXTS[:1])[0]} == {"empty"}
+
+
+def test_the_paragraphs_of_a_text_are_asked_for_with_those_around_them(tmp_path):
+    with chat_server() as server:
+        (found,) = paraphraser_of(server, tmp_path).paraphrase(["He left the house.\n\nShe stayed there."])
+        asked = [json.loads(sent["messages"][-1]["content"]) for sent in server.asked]
+        assert {(one["text"], one["before"], one["after"]) for one in asked} == {
+            ("He left the house.", "", "She stayed there."),
+            ("She stayed there.", "He left the house.", ""),
+        }
+        assert found[0].count("\n\n") == 1 and "left the house" in found[0]
+
+
+def test_chinese(tmp_path):
+    with chat_server(say=outputs("我今天很高兴。", "今天我非常开心。")) as server:
+        paraphraser = paraphraser_of(server, tmp_path, lang="zh")
+        assert paraphraser.paraphrase(["我今天非常高兴。"], n=2) == [["我今天很高兴。", "今天我非常开心。"]]
+        assert "language, zh" in server.asked[0]["messages"][0]["content"]
+
+
+def test_a_paraphraser_scores_both_directions(tmp_path):
+    from dataclasses import replace
+
+    with chat_server() as server:
+        paraphraser = paraphraser_of(server, tmp_path, backward="starter/paraphraser")
+        paraphraser.settings = replace(paraphraser.settings, rank_by="dual")
+        best = [c for c in paraphraser.candidates(TEXTS[:1], n=3, min_forward=-20.0)[0] if c.rank is not None]
+        assert [c.rank for c in best] == list(range(len(best))) and len(best) > 1
+        duals = [c.scores.dual for c in best]
+        assert duals == sorted(duals, reverse=True) and all(c.scores.forward_logprob is not None for c in best)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "starter/paraphraser"}, "wanted lm alone, got it with a model"),
+        ({"prefix": "x"}, "wanted lm alone"),
+        ({"settings": toolkit.Paraphrasing(rank_by="forward")}, "wanted backward, a model that scores, for dual and"),
+        ({"settings": toolkit.Paraphrasing(rank_by="usable")}, "wanted no judge for a language model that is asked"),
+        ({"settings": toolkit.Paraphrasing(rank_by="draws", method="beam")}, "wanted no method for a language model"),
+        ({"lang": "zh", "encoder": "starter/encoder"}, "encoder"),
+    ],
+)
+def test_what_does_not_go_together(arguments, message, tmp_path):
+    with chat_server() as server, pytest.raises(ValueError, match=message):
+        toolkit.Paraphraser(**arguments, lm=PromptedModel(model=MODEL, server=server.url))
+
+
+def test_a_model_without_a_template_is_refused_unless_it_has_another_prompt(tmp_path):
+    from tests.language_models import saved
+
+    path = saved("mamba", tmp_path / "m")
+    with pytest.raises(ValueError, match="wanted a chat model for the prompt 'several', got m, whose tokenizer has no"):
+        toolkit.Paraphraser(lm=path)
+    paraphraser = toolkit.Paraphraser(lm=PromptedModel(model=path, prompt="paraphrase"), dtype="float32", device="cpu")
+    assert len(paraphraser.candidates(["He left."])[0]) >= 1
+
+
+def test_augment_by_a_language_model(tmp_path):
+    with chat_server() as server:
+        data = Dataset.from_dict({"text": TEXTS, "label": [0, 1, 0]})
+        paraphraser = paraphraser_of(server, tmp_path, style="formal")
+        bigger = toolkit.augment(data, "text", copies=2, paraphraser=paraphraser, output_dir=tmp_path / "shards",
+                                 progress=False)  # fmt: skip
+        assert len(bigger) == 9 and set(bigger["paraphraser"][3:]) == {MODEL}
+        record = (tmp_path / "shards" / "settings.json").read_text()
+        assert '"style": "formal"' in record and "reply_cache" not in record
+        with pytest.raises(ValueError, match="lm"):
+            toolkit.augment(data, "text", copies=2, paraphraser=paraphraser_of(server, tmp_path, style="short"),
+                            output_dir=tmp_path / "shards", progress=False)  # fmt: skip

@@ -1,0 +1,378 @@
+"""Ask a server for replies: many at a time, again after faults, and never twice for the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from toolkit.bitext.text_file import text_lines
+from toolkit.chat._batches import BATCH_PRICE, collect, submit
+from toolkit.chat._cache import Replies, open_replies
+from toolkit.chat._faults import Fault, Stop, read_fault
+from toolkit.chat._pace import Pace
+from toolkit.chat.requests import Reply, Request, Submitted, read_reply
+from toolkit.chat.settings import ServerSettings
+from toolkit.system.cache import cache_folder
+from toolkit.system.errors import named_line
+from toolkit.system.extras import naming_extra
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+REPLIES = "replies.sqlite"  # the file of kept replies
+LOOKS = 20  # ours: replies after which the cost is summed anew, which other processes add to
+MILLION = 1_000_000
+
+
+@dataclass
+class Usage:
+    """What was asked for so far.
+
+    Attributes:
+        asked: Replies of the server.
+        kept: Replies that were there already.
+        input_tokens: Tokens of prompts that were sent.
+        output_tokens: Tokens of replies.
+        cost: Dollars, of these alone.
+    """
+
+    asked: int = 0
+    kept: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        tokens = f"{self.input_tokens:,} + {self.output_tokens:,} tokens"
+        dollars = f", {self.cost:.2f} dollars" if self.cost else ""
+        return f"{self.asked:,} replies ({tokens}{dollars}), {self.kept:,} kept ones"
+
+
+class ChatClient:
+    """A model on a server.
+
+    Attributes:
+        name: The name by which the server has the model.
+        signature: It and the server's host, for provenance.
+        usage: What was asked for so far.
+    """
+
+    def __init__(self, name: str, settings: ServerSettings, parallel: int, folder: Path | None = None) -> None:
+        """Take a model of a server, which is not asked yet.
+
+        Args:
+            name: The name by which the server has the model.
+            settings: How it is asked.
+            parallel: The most requests at a time.
+            folder: Where replies are kept, unless the settings name a file; None is the folder of this user.
+
+        Raises:
+            ValueError: There is no server, or its key cannot be read.
+            ModuleNotFoundError: The package `openai` is not installed.
+        """
+        if settings.server is None:
+            raise ValueError("wanted the address of a server, got none")
+        with naming_extra():
+            import openai  # noqa: F401
+        self.name, self.usage = name, Usage()
+        self.signature = f"{name}|served by {urlsplit(settings.server).hostname}"
+        self._settings, self._parallel, self._key = settings, parallel, _read_key(settings)
+        self._server = settings.server.rstrip("/")
+        self._path = Path(settings.reply_cache or (folder or cache_folder()) / REPLIES)
+        self._left_out: set[str] = set()  # parameters that this server does not know
+        self._limit_name = "max_tokens"
+        self._is_known = False  # whether the server is known to have the model
+
+    def ask(self, requests: Sequence[Request], report: Callable[[int], None] = lambda number: None) -> list[Reply]:
+        """The replies to requests, in their order.
+
+        Args:
+            requests: The requests; equal ones are sent once.
+            report: Called with the number of each request whose reply is there.
+
+        Raises:
+            RuntimeError: The server gives no reply, or the cost has reached its limit. What it replied is kept.
+            Submitted: The requests wait in a batch.
+            ValueError: The server has no such model, or the file of kept replies cannot be read.
+        """
+        keys = [request.key(self.name, self._server) for request in requests]
+        with open_replies(self._path) as replies:
+            found = replies.find(list(dict.fromkeys(keys)))
+            missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
+            self.usage.kept += len(set(keys)) - len(missing)
+            for number, key in enumerate(keys):
+                if key in found:
+                    report(number)
+            if missing and self._settings.batch:
+                found |= self._by_batch(missing, replies)
+            elif missing:
+                numbers: dict[str, list[int]] = {}
+                for number, key in enumerate(keys):
+                    numbers.setdefault(key, []).append(number)
+
+                def report_key(key: str) -> None:
+                    for number in numbers[key]:
+                        report(number)
+
+                found |= self._ask_now(missing, replies, report_key)
+        return [found[key] for key in keys]
+
+    def _ask_now(
+        self, missing: dict[str, Request], replies: Replies, report: Callable[[str], None]
+    ) -> dict[str, Reply]:
+        """The replies of the server to requests by key; a thread of its own runs them, as notebooks have a loop."""
+        sending = _Sending(self, missing, replies, report)
+        with ThreadPoolExecutor(1) as executor:
+            future = executor.submit(asyncio.run, sending.run())
+            try:
+                future.result()
+            except BaseException:
+                sending.cancel()
+                raise
+        if sending.stop is not None:
+            raise RuntimeError(self._without_key(str(sending.stop)))
+        return sending.found
+
+    def _by_batch(self, missing: dict[str, Request], replies: Replies) -> dict[str, Reply]:
+        """The replies that batches have brought; those that are missing still are submitted.
+
+        Raises:
+            Submitted: Some are still missing.
+        """
+        from openai import OpenAI, OpenAIError
+
+        try:
+            with OpenAI(**self._client_arguments()) as client:
+                for reply, cost in collect(client, replies, lambda reply: BATCH_PRICE * self.cost_of(reply)):
+                    self._count(reply, cost)
+                found = replies.find(list(missing))
+                waiting = {key for keys in replies.batches().values() for key in keys}
+                unsent = {key: r for key, r in missing.items() if key not in found and key not in waiting}
+                if unsent:
+                    self._check_cost(replies.cost())
+                    submit(client, replies, {key: self.body(request) for key, request in unsent.items()})
+        except OpenAIError as error:
+            reason = self._without_key(named_line(error))
+            raise RuntimeError(f"the server at {self._server} took no batch ({reason})") from error
+        if len(found) < len(missing):
+            raise Submitted(len(missing) - len(found))
+        return found
+
+    def cost_of(self, reply: Reply) -> float:
+        """Dollars for a reply, 0 where nobody has said what tokens cost."""
+        prices = self._settings.input_price or 0.0, self._settings.output_price or 0.0
+        return (reply.input_tokens * prices[0] + reply.output_tokens * prices[1]) / MILLION
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """A request as this server takes it: without what it has refused, and with its name of the limit of tokens."""
+        body = request.body(self.name)
+        limit = body.pop("max_tokens")
+        known = {name: value for name, value in body.items() if name not in self._left_out}
+        return known | {self._limit_name: self._settings.reply_tokens or limit}
+
+    def _count(self, reply: Reply, cost: float) -> None:
+        """Count a reply of the server."""
+        self.usage.asked += 1
+        self.usage.input_tokens += reply.input_tokens
+        self.usage.output_tokens += reply.output_tokens
+        self.usage.cost += cost
+
+    def _check_cost(self, spent: float) -> None:
+        """Stop if the replies that are kept have cost as much as they may.
+
+        Raises:
+            Stop: They have.
+        """
+        limit = self._settings.max_cost
+        if limit is not None and spent >= limit:
+            raise Stop(
+                f"the replies in {self._path} have cost {spent:.2f} dollars, of max_cost {limit:g}: the same command "
+                "with a higher one goes on, and asks for none of them again"
+            )
+
+    def _client_arguments(self) -> dict[str, Any]:
+        """How a client of OpenAI's library is made for this server; it does not repeat requests, which is done here."""
+        return {
+            "base_url": self._server,
+            "api_key": self._key or "none",
+            "max_retries": 0,
+            "timeout": self._settings.timeout,
+        }
+
+    def _adapt(self, body: dict[str, Any], message: str) -> bool:
+        """Leave out a parameter that the server does not know, for good; whether there is one in a request.
+
+        Args:
+            body: The request.
+            message: What the server said of it.
+        """
+        if "max_completion_tokens" in message and "max_tokens" in body:
+            self._limit_name = "max_completion_tokens"
+            return True
+        for name, words in OPTIONAL.items():
+            if name in body and any(word in message for word in words):
+                if name not in self._left_out:
+                    self._left_out.add(name)
+                    print(f"{self.name}: the server does not take {name!r}, so it is left out", file=sys.stderr)
+                return True
+        return False
+
+    def _without_key(self, text: str) -> str:
+        """A text without the key, which some servers repeat."""
+        return text.replace(self._key, "...") if self._key else text
+
+
+# What may be left out of a request, and what a server that does not know it says.
+OPTIONAL = {
+    "response_format": ("response_format", "json_schema", "grammar", "structured"),
+    "seed": ("seed",),
+    "top_p": ("top_p",),
+    "temperature": ("temperature",),
+}
+
+
+class _Sending:
+    """Requests that are under way.
+
+    Attributes:
+        found: The replies so far, by key.
+        stop: Why no more are sent; None while they are.
+    """
+
+    def __init__(
+        self, client: ChatClient, missing: dict[str, Request], replies: Replies, report: Callable[[str], None]
+    ) -> None:
+        self.found: dict[str, Reply] = {}
+        self.stop: Stop | None = None
+        self._client, self._missing, self._replies, self._report = client, missing, replies, report
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._spent = replies.cost()
+
+    async def run(self) -> None:
+        """Send all, until a fault that no repetition mends; what is under way then is waited for, as it is paid for."""
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        settings = self._client._settings
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        pace = Pace(self._client._parallel, settings.requests_per_minute, settings.tokens_per_minute)
+        # a redirection would take the texts to another host
+        async with AsyncOpenAI(
+            **self._client._client_arguments(), http_client=DefaultAsyncHttpxClient(follow_redirects=False)
+        ) as client:
+            if not self._client._is_known:
+                await self._check_model(client)
+            async with asyncio.TaskGroup() as group:
+                for key, request in self._missing.items() if self.stop is None else ():
+                    group.create_task(self._send(client, pace, key, request))
+
+    def cancel(self) -> None:
+        """End the requests that are under way, of a command that is interrupted."""
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    async def _check_model(self, client: AsyncOpenAI) -> None:
+        """Stop if the server cannot be reached, or says which models it has and the one that is wanted is not there."""
+        name, server = self._client.name, self._client._server
+        try:
+            answer = await client.models.with_raw_response.list()
+            names = [model["id"] for model in json.loads(answer.http_response.text)["data"]]
+        except Exception as error:
+            fault = read_fault(error, server)
+            if fault.unreachable or fault.stop:
+                self.stop = Stop(
+                    f"wanted a server with OpenAI's chat API at {server}, got none ({fault.message}): start one, such "
+                    f"as `ollama serve` or `vllm serve {name}`, and give its address with /v1"
+                    if fault.unreachable
+                    else fault.message
+                )
+            return  # not every server can say it
+        if names and name not in names:
+            shown = ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
+            self.stop = Stop(f"wanted a model that {server} has, got {name!r}: it has {shown}")
+        self._client._is_known = True
+
+    async def _send(self, client: AsyncOpenAI, pace: Pace, key: str, request: Request) -> None:
+        """Send a request until there is a reply; set `stop` where there will be none."""
+        settings, attempt = self._client._settings, 0
+        while self.stop is None:
+            await pace.begin(request.estimated_tokens)
+            is_accepted, wait, body = True, 0.0, self._client.body(request)
+            try:
+                if self.stop is not None:
+                    return
+                self._client._check_cost(self._spent)
+                reply = await asyncio.wait_for(_post(client, body), settings.timeout)
+                self._keep(key, reply)
+                return
+            except Stop as stop:
+                self.stop = self.stop or stop
+            except Exception as error:
+                fault = read_fault(error, self._client._server)
+                if fault.reply is not None:
+                    self._keep(key, fault.reply)
+                    return
+                if fault.is_refused and self._client._adapt(body, fault.message):
+                    continue
+                attempt += 1
+                is_accepted = not fault.is_complaint
+                if fault.stop or attempt >= settings.attempts:
+                    self.stop = self.stop or Stop(_last_words(fault, attempt, self._client._server))
+                    return
+                wait = fault.wait(attempt)
+                if fault.retry_after is not None:
+                    pace.wait(fault.retry_after)
+            finally:
+                await pace.end(is_accepted)
+            await asyncio.sleep(wait)
+
+    def _keep(self, key: str, reply: Reply) -> None:
+        """Keep a reply, count it, and report it."""
+        cost = self._client.cost_of(reply)
+        self._replies.keep(key, reply, cost)
+        self._client._count(reply, cost)
+        self.found[key] = reply
+        self._spent = self._replies.cost() if len(self.found) % LOOKS == 0 else self._spent + cost
+        self._report(key)
+
+
+async def _post(client: AsyncOpenAI, body: dict[str, Any]) -> Reply:
+    """The reply to one request that is sent once.
+
+    Raises:
+        Exception: There is none; `read_fault` says why.
+    """
+    answer = await client.chat.completions.with_raw_response.create(**body)
+    return read_reply(json.loads(answer.http_response.text))
+
+
+def _last_words(fault: Fault, attempts: int, server: str) -> str:
+    """The error of a server that gives no reply."""
+    times = f" in {attempts} attempts" if attempts > 1 else ""
+    return (
+        f"the server at {server} gave no reply{times} ({fault.message}); run the same command again when it does, and "
+        "it goes on"
+    )
+
+
+def _read_key(settings: ServerSettings) -> str:
+    """The key of the server, "" for none.
+
+    Raises:
+        ValueError: The file of the key has none.
+    """
+    if settings.key_file is None:
+        return os.environ.get(settings.key_env, "")
+    key = next((line.strip() for line in text_lines(settings.key_file) if line.strip()), "")
+    if not key:
+        raise ValueError(f"wanted a key in the first line of {settings.key_file}, got an empty file")
+    return key
