@@ -24,6 +24,7 @@ torch.set_num_threads(1)  # two threads on busy cores wait for each other at eve
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "toolkit" / "demo" / "bitext.de-en.tsv"
 EOS_BIAS = 5.5  # with the seeds below, sampled and greedy rows end after 1 to 40 tokens
+BRIEF = 6.5  # likewise after 1 to 15, which is enough for tests of whole runs
 # What a launcher starts inherits this: no network, one thread, CPU.
 ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 PYTHON = warm.python(ENVIRONMENT)  # an interpreter for what a test launches
@@ -71,7 +72,7 @@ def model(vocabulary: int, seed: int, eos_bias: float = EOS_BIAS) -> MarianMTMod
 
 
 @functools.cache
-def folder() -> Path:
+def folder(eos_bias: float = EOS_BIAS) -> Path:
     """A folder with the translators `de-en` and `en-de`, made once per process."""
     made = Path(tempfile.mkdtemp(prefix="tiny-translators-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
@@ -79,7 +80,7 @@ def folder() -> Path:
     train_pieces(sentences, made / "joint.spm", vocabulary=200, coverage=1.0)
     for seed, name in ((17, "de-en"), (3, "en-de")):
         tokenizer = marian_tokenizer(made / "joint.spm", made / "joint.spm", made / name)
-        model(len(tokenizer), seed).save_pretrained(made / name)
+        model(len(tokenizer), seed, eos_bias).save_pretrained(made / name)
     return made
 
 

@@ -109,14 +109,12 @@ import builders.commands, pyarrow, toolkit.package.build, toolkit.paraphraser.pa
 from toolkit.bitext.languages import main_language
 from toolkit.clean._characters import match_lengths
 from toolkit.clean.match_keys import match_keys
-from toolkit.score.overlap import without_punctuation
 for module in pkgutil.iter_modules(builders.commands.__path__):
     __import__("builders.commands." + module.name)
 get_checkpoint_conversion_mapping("marian")
 main_language(["We go home."])
 match_keys(pyarrow.array(["\u00e9"]))
 match_lengths()
-without_punctuation("We go.")
 sys.path.remove(ROOT)
 gc.collect()
 gc.freeze()
@@ -126,6 +124,7 @@ listener.listen(64)
 os.rename(FOLDER + "/new", FOLDER + "/socket")
 
 def run(original, environment, folder, parent, files):
+    os.setpgid(0, 0)  # Ray kills the groups of its workers
     unbuffered = original[0] == "-u"
     arguments = original[unbuffered:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGPIPE):

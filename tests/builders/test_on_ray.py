@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from builders import on_ray, paranet
 from tests.conftest import demo_rows
 from tests.run.test_shard_runs import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
 from tests.run.test_shard_runs import made as made
-from tests.tiny import ENVIRONMENT, ROOT
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from toolkit.data.shards import output_of, write_inputs
 from toolkit.system.code_version import code_version
 
@@ -39,13 +40,19 @@ os.replace = replace
 
 
 @pytest.fixture
-def cluster(monkeypatch) -> Iterator:
-    """A cluster whose first machine computes nothing. Its folder has a short path, because it holds sockets."""
+def cluster(made, monkeypatch) -> Iterator:
+    """A cluster whose first machine computes nothing. Its folder has a short path, because it holds sockets.
+
+    The warm interpreters' server has to run before it (`made`): Ray ends what one of its processes has started.
+    """
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
     temporary = os.path.join(folder, "ray")  # where Ray also writes the cluster's address, if it exists
     os.mkdir(temporary)
     own = {"RAY_TMPDIR": folder, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    # A machine whose process is gone counts as dead after five looks; one that answers slowly still has its ten seconds.
+    own |= {"RAY_health_check_initial_delay_ms": "300", "RAY_health_check_period_ms": "300"}
+    monkeypatch.setattr(sys, "executable", PYTHON)  # with which Ray starts workers
     for name, value in (ENVIRONMENT | own).items():
         monkeypatch.setenv(name, value)
     head = {"num_cpus": 0, "object_store_memory": MEGABYTES, "include_dashboard": False, "temp_dir": temporary}

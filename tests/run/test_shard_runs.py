@@ -18,7 +18,7 @@ import pytest
 from accelerate import PartialState
 from safetensors.torch import load_file, save_file
 
-from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, killing_at, pairs
+from tests.tiny import BRIEF, DEMO, ENVIRONMENT, PYTHON, ROOT, folder, killing_at, pairs
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.run.shard_runs import few_collections
@@ -27,14 +27,19 @@ from toolkit.system.lock import held
 SCRIPT = ROOT / "scripts" / "build_parabank.py"
 ALONE = [PYTHON, str(SCRIPT)]
 KILL_AT_SHARD_3 = killing_at("rows-00003.parquet")
-# Sends SIGTERM to a process when shard 3 of the run is about to get its name, and waits until it has had its effect.
+# Sends SIGTERM to a process when shard 3 of the run is about to get its name, and waits until it has come here, and for
+# a moment for others to which a launcher passes it on.
 TERM_AT_SHARD_3 = """
 import os, signal, time
 rename = os.replace
 def replace(source, target):
     if str(target).endswith("bank.shards/rows-00003.parquet"):
+        note, came = signal.getsignal(signal.SIGTERM), []
+        signal.signal(signal.SIGTERM, lambda *signalled: came.append(note(*signalled)))
         os.kill({who}, signal.SIGTERM)
-        time.sleep(3)
+        while not came:
+            time.sleep(0.05)
+        time.sleep(0.3)
     rename(source, target)
 os.replace = replace
 """
@@ -50,8 +55,8 @@ def flags(output: Path, **changed: object) -> list[str]:
         "bitext": DEMO,
         "source_lang": "de",
         "lang": "en",
-        "forward": folder() / "de-en",
-        "backward": folder() / "en-de",
+        "forward": folder(BRIEF) / "de-en",
+        "backward": folder(BRIEF) / "en-de",
         "output_dir": output,
         "limit": 21,
         "shard_rows": 3,
@@ -295,7 +300,7 @@ def test_swapped_columns_are_found_unless_told(main, capsys, tmp_path):
 def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
     bitext = tmp_path / "mine.tsv"
     bitext.write_text("Hallo!\tHello!\nHallo!\tHello!\nkein Tab\n\tempty\n", encoding="utf-8")
-    assert main(flags(tmp_path / "bank", bitext=bitext)) == 0
+    assert main(flags(tmp_path / "bank", bitext=bitext, forward=folder() / "de-en")) == 0
     said = capsys.readouterr().err
     assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (too few or too many columns between TABs)" in said
     assert "), 1 as duplicate (the same text before)" in said

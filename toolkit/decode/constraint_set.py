@@ -7,9 +7,12 @@ text; `lexical.py` turns the constraints into tensors, and `constraint_state.py`
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from toolkit.bitext.words import constraint_words, continues_word
 from toolkit.system.errors import check_lists
+
+RECENT = 1024  # ours: a text is compared with many phrases, and a phrase with many texts, one after another
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def times_said(text: str, phrase: str) -> int:
     >>> times_said("For me? No, for fortune!", "for"), times_said("New York", "new york"), times_said("a a a", "a a")
     (2, 0, 2)
     """
-    words, forms = list(constraint_words(text)), _phrase_forms(phrase)
+    words, forms = list(_words(text)), _phrase_forms(phrase)
     return sum(words[i : i + len(forms[0])] in forms for i in range(len(words)))
 
 
@@ -73,13 +76,19 @@ def _begins_with(text: str, phrase: str) -> bool:
     >>> _begins_with("How often?", "how"), _begins_with("However", "how")
     (True, False)
     """
-    words, forms = list(constraint_words(text)), _anchored_forms(phrase)
+    words, forms = list(_words(text)), _anchored_forms(phrase)
     return words[: len(forms[0])] in forms
+
+
+@lru_cache(RECENT)
+def _words(text: str) -> tuple[str, ...]:
+    """The words of a text in order."""
+    return tuple(constraint_words(text))
 
 
 def _phrase_forms(phrase: str) -> tuple[list[str], list[str]]:
     """The words of a phrase as given, and with the first letter of the first word in upper case."""
-    words = list(constraint_words(phrase))
+    words = list(_words(phrase))
     return words, [_capitalized(words[0]), *words[1:]] if words else []
 
 
@@ -89,7 +98,7 @@ def _anchored_forms(phrase: str) -> tuple[list[str], list[str]]:
     >>> _anchored_forms('"For me')
     (['"', 'for', 'me'], ['"', 'For', 'me'])
     """
-    words = list(constraint_words(phrase))
+    words = list(_words(phrase))
     at = next((n for n, word in enumerate(words) if continues_word(word[0])), None)
     if at is None:
         return words, words

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -77,11 +76,15 @@ def trigram_rows(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
-@cache
-def _deleted_characters() -> dict[int, None]:
-    """A table for `str.translate` that deletes Unicode punctuation (category P) and SentencePiece's space symbol."""
-    marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
-    return dict.fromkeys((*marks, ord(SPACE)))
+class _KeptCharacters(dict[int, int | None]):
+    """A table for `str.translate` without Unicode punctuation (category P) and SentencePiece's space symbol."""
+
+    def __missing__(self, point: int) -> int | None:
+        deleted = point == ord(SPACE) or unicodedata.category(chr(point)).startswith("P")
+        return self.setdefault(point, None if deleted else point)
+
+
+_kept_characters = _KeptCharacters()  # fills itself: a table over all of Unicode would take longer than most texts
 
 
 def without_punctuation(text: str) -> str:
@@ -90,7 +93,7 @@ def without_punctuation(text: str) -> str:
     >>> without_punctuation("Don't go, she said!")
     'dont go she said'
     """
-    return " ".join(text.lower().translate(_deleted_characters()).split())
+    return " ".join(text.lower().translate(_kept_characters).split())
 
 
 bare_piece = lru_cache(PIECES)(without_punctuation)
