@@ -14,6 +14,7 @@ from builders.paranmt import ParaNMTRun
 from builders.parazh import ParaZhRun
 from research.reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
+from toolkit.chat.settings import PromptedModel, ServerSettings
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.clean_file import CleanFile
 from toolkit.clean.rules import CleanSettings
@@ -55,12 +56,14 @@ def own_names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(name for name in cls.__annotations__ if name in fields)
 
 
+LANGUAGE_MODEL = tuple(dict.fromkeys((*own_names(LanguageModelSettings), *own_names(PromptedModel))))
 GROUPS = (
     Group("a bitext", "input.md#a-bitext", BitextSettings, (*own_names(BitextSettings), *own_names(BitextRun))),
     Group("running text", "input.md#running-text", TextRun, ("lang", *own_names(TextRun))),
     Group("cleaning", "cleaning.md", CleanSettings, own_names(CleanSettings)),
     Group("the run", "run.md", RunSettings, (*own_names(RunSettings), *own_names(Machine), *own_names(Processes))),
-    Group("a language model", "language-model.md", RunSettings, own_names(LanguageModelSettings)),
+    Group("a language model", "language-model.md#candidates-of-a-builder", RunSettings, LANGUAGE_MODEL),
+    Group("a server of language models", "language-model.md#a-server", ServerSettings, own_names(ServerSettings)),
     Group("Ray", "ray.md", RunSettings, own_names(RaySettings)),
 )
 
@@ -227,7 +230,12 @@ def settings_run() -> str:
 
 def settings_language_model() -> str:
     """Of all builders, for candidates from a language model."""
-    return group_of("language-model.md")
+    return group_of("language-model.md#candidates-of-a-builder")
+
+
+def settings_server() -> str:
+    """The settings of whoever asks a server."""
+    return group_of("language-model.md#a-server")
 
 
 def settings_ray() -> str:
@@ -241,6 +249,7 @@ MADE = (
     settings_cleaning,
     settings_run,
     settings_language_model,
+    settings_server,
     settings_ray,
     settings_parabank2,
     settings_parabank2_text,

@@ -50,7 +50,7 @@ def cluster(made, monkeypatch) -> Iterator:
     temporary = os.path.join(folder, "ray")  # where Ray also writes the cluster's address, if it exists
     os.mkdir(temporary)
     own = {"RAY_TMPDIR": folder, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-    # A machine whose process is gone counts as dead after five looks; one that is slow to answer has its ten seconds.
+    # A machine whose process is gone counts as dead after five looks; one that answers slowly still has ten seconds.
     own |= {"RAY_health_check_initial_delay_ms": "300", "RAY_health_check_period_ms": "300"}
     monkeypatch.setattr(sys, "executable", PYTHON)  # with which Ray starts workers
     for name, value in (ENVIRONMENT | own).items():

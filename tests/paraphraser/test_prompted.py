@@ -54,7 +54,7 @@ def test_guards_floors_and_constraints_refuse_what_it_says(tmp_path):
         assert found["Cheese is good for 3 and $5, Tom."] == "semantic"
         assert found["Tom bought 3 books for $5."] is not None, "a copy"
         found = reasons(paraphraser.candidates(TEXTS[2:], avoid=["purchased"])[0])
-        assert found["Tom purchased 3 books for $5."] == "constraint"
+        assert found["Tom purchased 3 books for $5."] == "constraint_unmet"
         assert json.loads(server.asked[-1]["messages"][-1]["content"])["avoid"] == ["purchased"]
         assert paraphraser.paraphrase(TEXTS[2:], require=["purchased"]) == [["Tom purchased 3 books for $5."]]
 

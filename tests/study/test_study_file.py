@@ -6,6 +6,7 @@ import pytest
 from datasets import Dataset
 
 from builders.commands.study_augmentation import main
+from tests.chat_server import MODEL, chat_server
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.study.study_file import _sample_texts
 from toolkit.study.study_settings import StudyFile
@@ -44,6 +45,22 @@ def test_labels_may_be_checked(task, capsys):
     assert "labels checked, 4: " in capsys.readouterr().out
     lines = (task / "study" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 2 * 4 and sum("labels checked" in line for line in lines) == 2
+
+
+def test_a_language_model_paraphrases_the_rows_of_a_study_once(task, capsys):
+    with chat_server() as server:
+        lm = ["--paraphraser", "lm", "--model", MODEL, "--server", server.url, "--sizes", "3", "0"]
+        assert main([*COMMAND.split(), *lm, "--seeds", "2"]) == 0
+        assert "paraphrased, 3: " in capsys.readouterr().out
+        asked = len(server.asked)
+        assert asked == len(GOOD) + len(BAD)
+        assert main([*COMMAND.split(), *lm, "--seeds", "3", "--replies_at_once", "2"]) in (0, 1)
+        assert len(server.asked) == asked
+        again = [*COMMAND.replace("study", "again").split(), *lm, "--seeds", "2", "--batch"]
+        assert main(again) == 1
+        assert f"{asked} requests wait in batches: give the same command again later" in capsys.readouterr().err
+        server.batch_status = "completed"
+        assert main(again) == 0
 
 
 TABLE = [

@@ -220,7 +220,8 @@ def test_help_and_files_know_ranges(tmp_path, capsys):
 
 def test_the_help_begins_with_what_is_required_and_the_settings_of_the_method():
     groups = _grouped_fields(ParaBank2Run)
-    assert list(groups) == ["required", "settings", "input", "cleaning", "run", "language model", "Ray"]
+    assert list(groups) == ["required", "settings", "input", "cleaning", "run", "language model",
+                            "server of a language model", "Ray"]  # fmt: skip
     assert groups["settings"][0].name == "constraint_sets"
     assert {field.name for field in groups["required"]} == {
         "lang", "output_dir", "bitext", "source_lang", "forward", "backward",

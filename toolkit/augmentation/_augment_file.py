@@ -24,8 +24,6 @@ from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.preview import Preview
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
-from toolkit.chat.client import REPLIES
-from toolkit.chat.settings import PromptedModel
 from toolkit.paraphraser.names import LM
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
@@ -84,12 +82,9 @@ def _paraphraser(settings: AugmentFile, shards: Path) -> str | Paraphraser:
     """The paraphraser of the settings: its name, or a language model, whose replies are kept beside the shards."""
     if settings.paraphraser != LM:
         return settings.paraphraser
-    from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.paraphraser.paraphraser import prompted_paraphraser
 
-    values = {field.name: getattr(settings, field.name) for field in fields(PromptedModel)}
-    if settings.server is not None:
-        values["reply_cache"] = settings.reply_cache or str(shards / REPLIES)
-    return Paraphraser(lang=settings.lang, lm=PromptedModel(**values))
+    return prompted_paraphraser(settings, settings.lang, shards)
 
 
 def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:

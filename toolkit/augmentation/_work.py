@@ -115,9 +115,11 @@ def _shards_in_turn(
         shard_starts.append((rows[0][0], len(rows)))
         row_count += len(rows)
         if work.folder is None:
-            yield (
-                _make(rows, work, finish) if time.monotonic() <= end else _empty_shard(*shard_starts[-1], work, finish)
-            )
+            try:
+                shard = _make(rows, work, finish) if time.monotonic() <= end else None
+            except Submitted as submitted:
+                raise RuntimeError(str(submitted)) from None
+            yield shard or _empty_shard(*shard_starts[-1], work, finish)
         elif number % work.state.num_processes == work.state.process_index:
             path, content = work.folder / f"new-{number:05d}.json", _content_hash(whole(rows))
             if path.exists():

@@ -6,7 +6,7 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
@@ -17,7 +17,7 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
-from toolkit.chat.client import ChatClient
+from toolkit.chat.client import REPLIES, ChatClient
 from toolkit.chat.settings import SEVERAL, PromptedModel
 from toolkit.data.progress import rows_bar
 from toolkit.data.rows import Candidate, Row
@@ -508,6 +508,23 @@ class Paraphraser:
             warnings.warn(
                 f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {language!r}", stacklevel=4
             )
+
+
+def prompted_paraphraser(settings: PromptedModel, lang: str, folder: Path) -> Paraphraser:
+    """A language model as the paraphraser of a command.
+
+    Args:
+        settings: Of the command, which may have others, too.
+        lang: Of the texts (ISO 639-1).
+        folder: Where a server's replies are kept, unless the settings name a file.
+
+    Raises:
+        ValueError: See `Paraphraser`.
+    """
+    values = {field.name: getattr(settings, field.name) for field in fields(PromptedModel)}
+    if settings.server is not None:
+        values["reply_cache"] = settings.reply_cache or str(folder / REPLIES)
+    return Paraphraser(lang=lang, lm=PromptedModel(**values))
 
 
 def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:

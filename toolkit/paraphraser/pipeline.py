@@ -121,7 +121,7 @@ def _prompted_rows(
         scorer: A paraphraser that scores both directions; None leaves these scores out.
         encoder: Gives the cosine; None leaves it out.
         settings: How candidates are refused and ranked.
-        constraints: By id of a row, what its paraphrases must say and must not say: reason "constraint".
+        constraints: By id of a row, what its paraphrases must say and must not say: reason "constraint_unmet".
     """
     rows = _refuse_unmet(ask_rows(rows, model, asking), constraints)
     rows = _check_candidates(rows, frozenset(), None, settings)
@@ -136,11 +136,11 @@ def _prompted_rows(
 
 
 def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet]) -> Iterator[Row]:
-    """Refuse candidates that do not say what they must, or say what they must not: reason "constraint"."""
+    """Refuse candidates that do not say what they must, or say what they must not: reason "constraint_unmet"."""
     for row in rows:
         for candidate in row.candidates:
             if candidate.reason is None and constraints[row.id].unmet(candidate.text):
-                candidate.reason = "constraint"
+                candidate.reason = "constraint_unmet"
         yield row
 
 

@@ -170,8 +170,10 @@ class RunSettings(LanguageModelSettings, RaySettings):
     license: str = "unknown"
 
     def __post_init__(self) -> None:
-        """Refuse shares of two splits that leave nothing for the third."""
+        """Refuse shares of two splits that leave nothing for the third, and batch files by Ray."""
         super().__post_init__()
+        if self.engine == RAY and self.batch:
+            raise ValueError(f"wanted --engine {ACCELERATE} with --batch, got {RAY}: one process submits and collects")
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
             shares = f"{self.validation_share} + {self.test_share}"
             raise ValueError(f"wanted validation_share + test_share in [0, 1), got {shares}")

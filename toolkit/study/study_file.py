@@ -13,9 +13,11 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
+from toolkit.chat.settings import FREE_OF_SERVER
 from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import check_language_of
-from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.names import LM
+from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser
 from toolkit.study._paraphrase_cache import CachedParaphraser
 from toolkit.study.row_sample import _distinct_sizes, _sample_indices
 from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
@@ -27,7 +29,7 @@ from toolkit.system.settings import SETTINGS, check_record
 from toolkit.system.whole_files import write_whole
 
 PARAPHRASED, CHECKED = "paraphrased", "labels checked"
-FREE = {"sizes", "seeds", "threads"}  # more of them may be added to finished ones
+FREE = {"sizes", "seeds", "threads"} | FREE_OF_SERVER  # more of them may be added to finished ones
 
 
 def study_file(settings: StudyFile) -> Study:
@@ -51,7 +53,11 @@ def study_file(settings: StudyFile) -> Study:
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
-    base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
+    base: Paraphraser
+    if settings.paraphraser == LM:
+        base = prompted_paraphraser(settings, settings.lang, folder)
+    else:
+        base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
     if settings.chosen_classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
     paraphraser = CachedParaphraser(base, _sample_texts(train, settings, sizes))

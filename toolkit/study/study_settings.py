@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from toolkit.augmentation.settings import VARY
-from toolkit.paraphraser.names import BEST
-from toolkit.system.ranges import Count, Range, Settings, Threads, at_least, one_of
+from toolkit.bitext.languages import Language
+from toolkit.chat.settings import PromptedModel
+from toolkit.paraphraser.names import BEST, LM
+from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
 Sizes = Annotated[
@@ -17,7 +19,7 @@ Sizes = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile(Settings):
+class StudyFile(PromptedModel):
     """A task, a classifier, and the arms that are compared.
 
     Attributes:
@@ -32,8 +34,9 @@ class StudyFile(Settings):
             Unless given, "tfidf" for one column and "embeddings" for several.
         encoder: Of "embeddings": a sentence encoder.
         steps: Of a transformer: steps of each training, whatever the number of rows.
-        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), or two translators with
-            " > " between, there and back.
+        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
+            " > " between, there and back, or "lm", the language model of --model.
+        lang: Of "lm": the language of the texts (ISO 639-1).
         pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         copies: New rows for each row, at most.
         vary: "separately" or "together".
@@ -53,6 +56,7 @@ class StudyFile(Settings):
     encoder: str = "starter/encoder"
     steps: Count = 200
     paraphraser: str = BEST
+    lang: Language = "en"
     pivot: list[str] = field(default_factory=list)
     copies: Count = 2
     vary: Annotated[str, one_of(VARY)] = "separately"
@@ -62,8 +66,9 @@ class StudyFile(Settings):
     threads: Threads = 2
 
     def __post_init__(self) -> None:
-        """Refuse several columns for a classifier of one."""
+        """Refuse several columns for a classifier of one, and a language model that is not asked."""
         super().__post_init__()
+        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}")
         if self.classifier == WORDS and len(self.columns) > 1:
             raise ValueError(f"wanted one column for the classifier {WORDS}, got {' '.join(self.columns)}")
 
