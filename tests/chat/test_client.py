@@ -62,6 +62,8 @@ def test_whatever_changes_a_reply_asks_anew(change, tmp_path):
         client.ask([replace(request, **change)])
         ChatClient(MODEL, ServerSettings(server=server.url + "/"), 1, tmp_path).ask([request])
         assert len(server.asked) == 2
+        client_of(server, tmp_path, reply_tokens=2000).ask([request])
+        assert len(server.asked) == 3 and server.asked[-1]["max_tokens"] == 2000
     assert request.key("a", "x") != request.key("b", "x") != request.key("b", "y")
 
 
@@ -210,6 +212,8 @@ def test_batches_are_submitted_and_collected_for_half_the_price(tmp_path):
             f"e left, {n}."[-10:] for n in range(7)
         ]
         assert later.usage.cost == pytest.approx(7 * 0.1) and len(server.asked) == 7
+        with pytest.raises(RuntimeError, match=r"have cost 0\.70 dollars, of max_cost 0\.5"):
+            client_of(server, tmp_path, batch=True, **PRICES, max_cost=0.5).ask(requests(8))
         server.batch_status = "failed"
         with pytest.raises(Submitted):
             client_of(server, tmp_path, batch=True).ask(requests(9))

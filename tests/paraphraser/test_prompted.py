@@ -40,6 +40,8 @@ def test_texts_get_paraphrases_in_their_own_form(tmp_path):
         assert pickle.loads(pickle.dumps(paraphraser)).paraphrase(TEXTS, n=2) == found and len(server.asked) == 3
         paraphraser.paraphrase(TEXTS, n=4)
         assert len(server.asked) == 6, "more ask for the replies that are not there"
+        paraphraser_of(server, tmp_path, temperature=0.0).paraphrase(TEXTS, n=4)
+        assert len(server.asked) == 9, "greedy replies are equal"
 
 
 def test_guards_floors_and_constraints_refuse_what_it_says(tmp_path):

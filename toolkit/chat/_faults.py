@@ -24,7 +24,7 @@ FULL_CONTEXT = ("context_length_exceeded", "context length", "maximum context", 
 SHOWN = 200  # ours: characters of a server's message
 
 
-class Stop(Exception):
+class Stop(RuntimeError):
     """No more requests are to be sent; the message says why."""
 
 

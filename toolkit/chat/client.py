@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -104,6 +104,8 @@ class ChatClient:
             Submitted: The requests wait in a batch.
             ValueError: The server has no such model, or the file of kept replies cannot be read.
         """
+        if limit := self._settings.reply_tokens:
+            requests = [replace(request, token_limit=limit) for request in requests]
         keys = [request.key(self.name, self._server) for request in requests]
         with open_replies(self._path) as replies:
             found = replies.find(list(dict.fromkeys(keys)))
@@ -148,10 +150,11 @@ class ChatClient:
         Raises:
             Submitted: Some are still missing.
         """
-        from openai import OpenAI, OpenAIError
+        from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
         try:
-            with OpenAI(**self._client_arguments()) as client:
+            http_client = DefaultHttpxClient(follow_redirects=False)
+            with OpenAI(**self._client_arguments(), http_client=http_client) as client:
                 for reply, cost in collect(client, replies, lambda reply: BATCH_PRICE * self.cost_of(reply)):
                     self._count(reply, cost)
                 found = replies.find(list(missing))
@@ -177,7 +180,7 @@ class ChatClient:
         body = request.body(self.name)
         limit = body.pop("max_tokens")
         known = {name: value for name, value in body.items() if name not in self._left_out}
-        return known | {self._limit_name: self._settings.reply_tokens or limit}
+        return known | {self._limit_name: limit}
 
     def _count(self, reply: Reply, cost: float) -> None:
         """Count a reply of the server."""

@@ -454,7 +454,8 @@ class Paraphraser:
         """Rows by id, with their candidates."""
         if self.lm is not None and self.prompted is not None:
             per_reply = self.prompted.outputs if self.prompted.prompt == SEVERAL else 1
-            asking = make_asking(self.prompted, -(-MORE * settings.n // per_reply), settings.seed, constraints)
+            replies = -(-MORE * settings.n // per_reply) if self.prompted.temperature else 1  # greedy ones are equal
+            asking = make_asking(self.prompted, replies, settings.seed, constraints)
             scorer = self.backward
             return _prompted_rows(rows.values(), self.lm, asking, scorer, self.encoder, settings, constraints)
         assert self.model is not None and self.backward is not None
