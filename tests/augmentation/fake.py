@@ -25,6 +25,7 @@ class Rotations:
         texts: Sequence[str],
         n: int = 1,
         seed: int = 0,
+        avoid: Sequence[str] = (),
         require: Sequence[Sequence[str]] = (),
         min_semantic: float | None = None,
         min_forward: float | None = None,

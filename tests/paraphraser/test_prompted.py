@@ -134,3 +134,22 @@ def test_augment_by_a_language_model(tmp_path):
         with pytest.raises(ValueError, match="lm"):
             toolkit.augment(data, "text", copies=2, paraphraser=paraphraser_of(server, tmp_path, style="short"),
                             output_dir=tmp_path / "shards", progress=False)  # fmt: skip
+
+
+def test_augment_says_nothing_that_is_to_be_avoided(tmp_path):
+    data = Dataset.from_dict({"text": TEXTS})
+    with chat_server() as server:
+        paraphraser = paraphraser_of(server, tmp_path)
+        bigger = toolkit.augment(data, "text", copies=3, paraphraser=paraphraser, avoid=["in short", "frankly"],
+                                 progress=False)  # fmt: skip
+        new = bigger["text"][len(TEXTS) :]
+        assert len(new) > len(TEXTS) and not any(
+            phrase in text.lower() for text in new for phrase in ("short", "frankly")
+        )
+    (tmp_path / "pairs.tsv").write_text(
+        f"{TEXTS[0]}\tShe shut the door and left.\n{TEXTS[0]}\tShe left, the door shut.\n"
+    )
+    for avoid, count in (([], 2), (["door shut"], 1)):
+        assert len(toolkit.augment(data, "text", copies=2, pairs=tmp_path / "pairs.tsv", avoid=avoid)) == 3 + count
+    with pytest.raises(ValueError, match="wanted a list of phrases to avoid, got a str"):
+        toolkit.augment(data, "text", avoid="door", progress=False)

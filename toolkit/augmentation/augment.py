@@ -79,6 +79,7 @@ def augment(
     allow_trivial: bool = False,
     pivot: Sequence[str] | None = None,
     min_usable: float | None = None,
+    avoid: Sequence[str] = (),
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -123,6 +124,7 @@ def augment(
         pivot: Instead of a paraphraser two translators, there and back, see `toolkit.Paraphraser`.
         min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English; None is
             what the paraphraser's settings say. Not for pairs.
+        avoid: Words or phrases that no paraphrase says.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -133,6 +135,7 @@ def augment(
         ValueError: A column is missing or holds no texts, or a setting is out of its range.
     """
     check_several(provenance, "three names as provenance")
+    check_several(avoid, "a list of phrases to avoid")
     if not isinstance(spans, Mapping | None):
         raise ValueError(f"wanted spans as a mapping from a column of texts to that of its spans, got {spans!r:.60}")
     if not isinstance(keep, str | Sequence | None):
@@ -143,6 +146,7 @@ def augment(
         vary=vary,
         keep=keep if keep is None or isinstance(keep, str) else tuple(keep),
         keep_by=keep_by,
+        avoid=tuple(avoid),
         spans=dict(spans or {}),
         label=label,
         balance=balance,
@@ -248,7 +252,7 @@ def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, setti
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
         if settings.min_usable is not None:
             raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
-        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial)
+        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial, settings.avoid)
     from toolkit.paraphraser.paraphraser import Paraphraser
 
     model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser

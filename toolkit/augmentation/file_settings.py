@@ -39,6 +39,7 @@ class AugmentFile(PromptedModel, Machine):
         keep: A column of words or phrases that every paraphrase must say.
         keep_phrases: Words or phrases that every paraphrase must say.
         keep_by: "select": of several paraphrases those that say them are taken; "constrain": the decoder says them.
+        avoid: Words or phrases that no paraphrase says: --avoid "on hold" awful.
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
         paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
             " > " between, there and back, or "lm", the language model of --model.
@@ -71,6 +72,7 @@ class AugmentFile(PromptedModel, Machine):
     keep: str | None = None
     keep_phrases: list[str] = field(default_factory=list)
     keep_by: str = "select"
+    avoid: list[str] = field(default_factory=list)
     spans: Spans = field(default_factory=list)
     paraphraser: str = BEST
     lang: Language = "en"
@@ -114,6 +116,7 @@ class AugmentFile(PromptedModel, Machine):
             vary=self.vary,
             keep=self.keep or tuple(self.keep_phrases) or None,
             keep_by=self.keep_by,
+            avoid=tuple(self.avoid),
             spans=dict(pair.split("=") for pair in self.spans),
             label=self.label,
             balance=self.balance,

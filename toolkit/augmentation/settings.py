@@ -66,6 +66,7 @@ class Augmentation(Settings):
         keep: A column whose words or phrases every paraphrase says, or the phrases themselves.
         keep_by: "select": of several paraphrases those that say all of them are taken (ParaZh, section 4.4);
             "constrain": the decoder says them.
+        avoid: Words or phrases that no paraphrase says.
         spans: By text column, the column of its spans; both may hold lists, of tokens and of tags.
         label: Column of the classes.
         balance: A class gets only as many new rows as it lacks to the size of the largest.
@@ -86,6 +87,7 @@ class Augmentation(Settings):
     vary: Annotated[str, one_of(VARY)] = "separately"
     keep: str | tuple[str, ...] | None = None
     keep_by: Annotated[str, one_of(KEEP_BY)] = "select"
+    avoid: tuple[str, ...] = ()
     spans: Mapping[str, str] = field(default_factory=dict)
     label: str | None = None
     balance: bool = False

@@ -16,6 +16,7 @@ from toolkit.augmentation.parts import _Part
 from toolkit.augmentation.settings import Augmentation
 from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import covers
 from toolkit.package.read import read_pairs
@@ -108,6 +109,7 @@ class _Model:
             [part.text for part in parts],
             n=max(copies, CHOICES) if choose else copies,
             seed=self.settings.seed,
+            avoid=self.settings.avoid,
             require=[part.phrases for part in parts] if self.settings.keep_by == "constrain" else (),
             min_semantic=self.settings.min_semantic,
             min_forward=self.settings.min_forward,
@@ -135,13 +137,20 @@ class _Pairs:
         pairs: A parabank, as `read_pairs` takes it.
         min_semantic: The least cosine; pairs without a score are taken.
         allow_trivial: Whether a text that only contracts or expands is a paraphrase.
+        avoid: Words or phrases that no paraphrase says.
     """
 
     none = "not_in_pairs"
     stages = 1
 
-    def __init__(self, pairs: str | Path, min_semantic: float | None, allow_trivial: bool = False) -> None:
-        self.allow_trivial = allow_trivial
+    def __init__(
+        self,
+        pairs: str | Path,
+        min_semantic: float | None,
+        allow_trivial: bool = False,
+        avoid: Sequence[str] = (),
+    ) -> None:
+        self.allow_trivial, self._constraints = allow_trivial, ConstraintSet((), tuple(avoid))
         self.name, self.lang = Path(pairs).name, _language_of(pairs)
         self.record = {"pairs": self.name}
         self.encoder = load_embedder(ENCODER) if covers(ENCODER, self.lang) else None
@@ -172,6 +181,8 @@ class _Pairs:
         ).fetchall()
         paraphrases: dict[str, list[_Paraphrase]] = defaultdict(list)
         for key, paraphrase, semantic in rows:
+            if self._constraints.unmet(paraphrase):
+                continue
             paraphrases[key].append(_Paraphrase(paraphrase, semantic))
         return [
             _distinct_paraphrases(

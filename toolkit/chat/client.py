@@ -33,7 +33,7 @@ MILLION = 1_000_000
 
 
 @dataclass
-class Usage:
+class _Usage:
     """What was asked for so far.
 
     Attributes:
@@ -83,7 +83,7 @@ class ChatClient:
             raise ValueError("wanted the address of a server, got none")
         with naming_extra():
             import openai  # noqa: F401
-        self.name, self.usage = name, Usage()
+        self.name, self.usage = name, _Usage()
         self.signature = f"{name}|served by {urlsplit(settings.server).hostname}"
         self._settings, self._parallel, self._key = settings, parallel, _read_key(settings)
         self._server = settings.server.rstrip("/")

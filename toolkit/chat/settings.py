@@ -84,7 +84,7 @@ class ServerSettings(Settings):
                     f"wanted --server with {', '.join(changed)}, got none: give its address, or leave them"
                 )
             return
-        check_address(self.server, self.insecure)
+        _check_address(self.server, self.insecure)
         if (self.input_price is None) != (self.output_price is None):
             raise ValueError("wanted both input_price and output_price, or none, got one")
         if self.max_cost is not None and self.input_price is None:
@@ -156,7 +156,7 @@ class PromptedModel(ServerSettings):
             raise ValueError(f"wanted --server with {flag}, got it alone: leave --server out")
 
 
-def check_address(server: str, insecure: bool) -> None:
+def _check_address(server: str, insecure: bool) -> None:
     """Refuse the address of a server that is none, or to which texts and key would go without encryption.
 
     Args:
