@@ -44,7 +44,7 @@ class ChatServer(ThreadingHTTPServer):
         self.running = self.most = 0
         self.lock = threading.Lock()
         self.files, self.batches, self.batch_status = {}, {}, "in_progress"
-        self.every = None  # a fault of every request
+        self.every, self.knows_models = None, True  # a fault of every request; whether it says which models it has
 
     @property
     def url(self):
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.keys[self.headers.get("Authorization")] += 1
         path = self.path.partition("?")[0].removeprefix("/v1/")
-        if path == "models":
+        if path == "models" and self.server.knows_models:
             return self.send(200, {"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "me"}]})
         if path == "batches":
             return self.send(200, {"object": "list", "data": [self.batch(name) for name in self.server.batches]})

@@ -1,5 +1,6 @@
 """A server is asked once for each reply, again after faults, slower when it complains, never for more than agreed."""
 
+import asyncio
 import json
 import sqlite3
 import threading
@@ -8,6 +9,7 @@ import pytest
 
 from tests.chat_server import MODEL, chat_server
 from toolkit.chat import _faults
+from toolkit.chat._pace import Pace
 from toolkit.chat.client import REPLIES, ChatClient
 from toolkit.chat.requests import Message, Reply, Request, Submitted, read_reply
 from toolkit.chat.settings import PromptedModel, ServerSettings
@@ -92,12 +94,25 @@ def test_what_the_server_asks_to_wait_is_waited_for(tmp_path):
 
 
 def test_a_server_that_complains_is_asked_fewer_at_a_time(tmp_path):
-    with chat_server(faults=dict.fromkeys(range(3, 9), 429), delay=0.03) as server:
-        client_of(server, tmp_path, parallel=8).ask(requests(40))
-        assert server.most == 8
-        server.most = 0
-        client_of(server, tmp_path / "other", parallel=2).ask(requests(10))
-        assert server.most == 2
+    async def limits():
+        pace, seen = Pace(8, None, None), []
+        for is_accepted in (False, False, *[True] * 40):
+            await pace.begin(10)
+            await pace.end(is_accepted)
+            seen.append(pace.limit)
+        return seen
+
+    seen = asyncio.run(limits())
+    assert seen[:2] == [4, 4] and seen == [4, *sorted(seen[1:])] and seen[-1] == 8
+    with chat_server(faults=dict.fromkeys(range(3, 9), 429), delay=0.02) as server:
+        client_of(server, tmp_path, parallel=2).ask(requests(20))
+        assert server.most <= 2 and len(server.asked) == 26
+
+
+def test_a_server_need_not_say_which_models_it_has(tmp_path):
+    with chat_server() as server:
+        server.knows_models = False
+        assert len(client_of(server, tmp_path).ask(requests(2))) == 2
 
 
 def test_limits_of_a_minute(tmp_path):

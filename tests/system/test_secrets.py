@@ -1,7 +1,6 @@
 """A password in a URL is in no record, no lock, no message and no parabank; neither is the key of a server."""
 
 import importlib.util
-import json
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +10,6 @@ import pytest
 from builders.commands.build_parabank import main
 from tests.run.test_shard_runs import flags
 from tests.tiny import DEMO, ROOT
-from toolkit.models.served import connect
 from toolkit.system.errors import without_secrets
 
 WORD = "hunter2"
@@ -71,23 +69,6 @@ def test_a_training_keeps_no_password(web, tmp_path, capsys):
     assert module.main(["--pairs", f"{web}/pairs.tsv", "--output_dir", str(tmp_path / "encoder"), *settings]) == 0
     found = told(tmp_path, capsys)
     assert "127.0.0.1" in found and WORD not in found
-
-
-def test_the_key_of_a_server_is_not_shown_where_it_repeats_it(web, monkeypatch):
-    def refuse(self):
-        self.send_response(401)
-        self.send_header("Content-Type", "application/json")
-        body = json.dumps({"error": {"message": f"no such key: {self.headers['Authorization']}"}}).encode()
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    monkeypatch.setenv("OPENAI_API_KEY", WORD)
-    monkeypatch.setattr(SimpleHTTPRequestHandler, "do_GET", refuse)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with pytest.raises(ValueError, match="wanted a server with OpenAI's API as --server, got 'http://127") as raised:
-        connect("any", f"{without_secrets(web)}/v1")
-    assert "no such key: Bearer ..." in str(raised.value) and WORD not in str(raised.value)
 
 
 @pytest.mark.parametrize(

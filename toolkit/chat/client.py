@@ -291,12 +291,10 @@ class _Sending:
             names = [model["id"] for model in json.loads(answer.http_response.text)["data"]]
         except Exception as error:
             fault = read_fault(error, server)
-            if fault.unreachable or fault.stop:
+            if fault.unreachable:
                 self.stop = Stop(
                     f"wanted a server with OpenAI's chat API at {server}, got none ({fault.message}): start one, such "
                     f"as `ollama serve` or `vllm serve {name}`, and give its address with /v1"
-                    if fault.unreachable
-                    else fault.message
                 )
             return  # not every server can say it
         if names and name not in names:
