@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from builders.pipeline import Making, Pipeline, contents_of_run
-from toolkit.chat.settings import SEVERAL
+from toolkit.chat.settings import LM, SEVERAL
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_inputs
 from toolkit.generate.prompt import make_prompt, prompt_file
@@ -18,7 +18,7 @@ from toolkit.models.coverage import covers
 from toolkit.paraphraser.names import ENCODER, installed_critic
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.mirror import fetch_run, send_parabank, send_run, sending, working_folder
-from toolkit.run.shard_runs import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
+from toolkit.run.shard_runs import FREE, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 from toolkit.system.ranges import Share

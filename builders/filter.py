@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from toolkit.chat.settings import LM
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
-from toolkit.run.shard_runs import LM
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows

@@ -24,7 +24,7 @@ from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.preview import Preview
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
-from toolkit.paraphraser.names import LM
+from toolkit.chat.settings import LM
 from toolkit.system.outputs import check_output_file
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 from toolkit.system.whole_files import whole_file

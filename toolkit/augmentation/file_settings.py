@@ -7,8 +7,8 @@ from typing import Annotated
 
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.bitext.languages import Language
-from toolkit.chat.settings import PromptedModel
-from toolkit.paraphraser.names import BEST, LM
+from toolkit.chat.settings import LM, PromptedModel
+from toolkit.paraphraser.names import BEST
 from toolkit.system.ranges import Machine, Range, Seed
 
 Spans = Annotated[

@@ -107,24 +107,23 @@ class ChatClient:
         if limit := self._settings.reply_tokens:
             requests = [replace(request, token_limit=limit) for request in requests]
         keys = [request.key(self.name, self._server) for request in requests]
+        numbers: dict[str, list[int]] = {}
+        for number, key in enumerate(keys):
+            numbers.setdefault(key, []).append(number)
+
+        def report_key(key: str) -> None:
+            for number in numbers[key]:
+                report(number)
+
         with open_replies(self._path) as replies:
-            found = replies.find(list(dict.fromkeys(keys)))
-            missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
-            self.usage.kept += len(set(keys)) - len(missing)
-            for number, key in enumerate(keys):
-                if key in found:
-                    report(number)
+            found = replies.find(list(numbers))
+            missing = {key: requests[numbers[key][0]] for key in numbers if key not in found}
+            self.usage.kept += len(found)
+            for key in found:
+                report_key(key)
             if missing and self._settings.batch:
                 found |= self._by_batch(missing, replies)
             elif missing:
-                numbers: dict[str, list[int]] = {}
-                for number, key in enumerate(keys):
-                    numbers.setdefault(key, []).append(number)
-
-                def report_key(key: str) -> None:
-                    for number in numbers[key]:
-                        report(number)
-
                 found |= self._ask_now(missing, replies, report_key)
         return [found[key] for key in keys]
 
@@ -296,11 +295,11 @@ class _Sending:
                     f"wanted a server with OpenAI's chat API at {server}, got none ({fault.message}): start one, such "
                     f"as `ollama serve` or `vllm serve {name}`, and give its address with /v1"
                 )
-            return  # not every server can say it
+            names = []  # not every server can say it
         if names and name not in names:
             shown = ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
             self.stop = Stop(f"wanted a model that {server} has, got {name!r}: it has {shown}")
-        self._client._is_known = True
+        self._client._is_known = self.stop is None  # every shard asks, and only the first finds out
 
     async def _send(self, client: AsyncOpenAI, pace: Pace, key: str, request: Request) -> None:
         """Send a request until there is a reply; set `stop` where there will be none."""

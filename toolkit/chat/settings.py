@@ -14,6 +14,7 @@ from toolkit.system.errors import without_secrets
 from toolkit.system.ranges import Count, Positive, Range, Settings, Share, between
 
 Dollars = Annotated[float, between(0, math.inf)]
+LM = "lm"  # of a command: the generator or paraphraser that is a language model
 SEVERAL = "several"  # the prompt that asks for several paraphrases, as JSON
 STYLES = {
     "formal": "Write formally, as in a letter to an office.",

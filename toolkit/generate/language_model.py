@@ -24,7 +24,6 @@ from toolkit.models.language_model import LanguageModel, load_language_model
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
 MORE_TOKENS = 32  # ours: an output has at most twice the tokens of its reference and so many more
-BYTES = 2  # ours: of a token at least, where only a server knows the tokens
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
     requests = []
     for row in shard:
         messages = asking.prompt.messages(row)
-        limit = asking.prompt.outputs * (len(row.reference.encode()) * 2 // BYTES + MORE_TOKENS)
+        limit = asking.prompt.outputs * (len(row.reference.encode()) + MORE_TOKENS)  # a token has two bytes at least
         requests += [
             Request(
                 messages,

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolkit.bitext.normalize import match_key
+from toolkit.bitext.subwords import Pieces
+from toolkit.bitext.words import WordPieces
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
@@ -97,13 +99,7 @@ def _judged(rows: Iterable[Row], scorers: _Scorers, settings: Paraphrasing, limi
     scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         scored = refuse_dual(scored, settings.max_dual_nll)
-    scored = edit_rows(overlap_rows(scored, scorers.forward.target))
-    if settings.max_iou is not None:
-        scored = refuse_overlap(scored, settings.max_iou)
-    if scorers.encoder is not None:
-        scored = semantic_rows(scored, scorers.encoder, BATCH_TEXTS)
-    if settings.min_semantic is not None:
-        scored = refuse_semantic(scored, settings.min_semantic)
+    scored = _refuse_unlike(edit_rows(scored), scorers.forward.target, scorers.encoder, settings)
     scored = judge_rows(scored, read_judge(WITHOUT_CRITIC))
     if scorers.critic is None:
         return scored
@@ -113,6 +109,27 @@ def _judged(rows: Iterable[Row], scorers: _Scorers, settings: Paraphrasing, limi
         return refuse_worst(read, -(-limit // READ_BACK), by_usable) if limit else read
 
     return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_quarter)
+
+
+def _refuse_unlike(
+    rows: Iterable[Row], pieces: Pieces | WordPieces, encoder: Embedder | None, settings: Paraphrasing
+) -> Iterator[Row]:
+    """Measure how much of the text candidates repeat and how much of its meaning they keep, and refuse by the settings.
+
+    Args:
+        rows: Rows with candidates.
+        pieces: Of what overlaps.
+        encoder: Gives the cosine; None leaves it out.
+        settings: The limits.
+    """
+    rows = overlap_rows(rows, pieces)
+    if settings.max_iou is not None:
+        rows = refuse_overlap(rows, settings.max_iou)
+    if encoder is not None:
+        rows = semantic_rows(rows, encoder, BATCH_TEXTS)
+    if settings.min_semantic is not None:
+        rows = refuse_semantic(rows, settings.min_semantic)
+    return iter(rows)
 
 
 def _outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:

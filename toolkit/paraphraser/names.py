@@ -11,7 +11,6 @@ BEST = "best"  # the translators of `PIVOT` where they are installed, else the s
 STARTER = "starter/paraphraser"  # what a training begins with, too, unless it is told otherwise
 PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
 ENCODER, CRITIC = "starter/encoder", "starter/rewriter"  # give the cosine, and read candidates for the judge
-LM = "lm"  # of a command: a language model that is asked
 THEN = " > "  # between two translators
 
 

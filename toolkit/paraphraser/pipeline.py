@@ -21,12 +21,10 @@ from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import _refuse_no_words, correct_english, refuse_english
-from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, _judged_rows, _outputs_of, _Scorers
+from toolkit.paraphraser.judged import Rewriter, _judged_rows, _outputs_of, _refuse_unlike, _Scorers
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.guards import guard_rows
-from toolkit.score.overlap import overlap_rows
-from toolkit.score.semantic import semantic_rows
 from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
     by_forward,
@@ -34,9 +32,7 @@ from toolkit.select.filter import (
     refuse_dual,
     refuse_forward,
     refuse_improbable,
-    refuse_overlap,
     refuse_repeats,
-    refuse_semantic,
     refuse_unknown_words,
 )
 from toolkit.select.rank import rank_best_and_others, rank_rows
@@ -142,27 +138,6 @@ def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet])
             if candidate.reason is None and constraints[row.id].unmet(candidate.text):
                 candidate.reason = "constraint_unmet"
         yield row
-
-
-def _refuse_unlike(
-    rows: Iterable[Row], pieces: Pieces | WordPieces, encoder: Embedder | None, settings: Paraphrasing
-) -> Iterator[Row]:
-    """Measure how much of the text candidates repeat and how much of its meaning they keep, and refuse by the settings.
-
-    Args:
-        rows: Rows with candidates.
-        pieces: Of what overlaps.
-        encoder: Gives the cosine; None leaves it out.
-        settings: The limits.
-    """
-    rows = overlap_rows(rows, pieces)
-    if settings.max_iou is not None:
-        rows = refuse_overlap(rows, settings.max_iou)
-    if encoder is not None:
-        rows = semantic_rows(rows, encoder, BATCH_TEXTS)
-    if settings.min_semantic is not None:
-        rows = refuse_semantic(rows, settings.min_semantic)
-    return iter(rows)
 
 
 def reporting_stages(

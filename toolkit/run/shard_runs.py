@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from toolkit.bitext.languages import Language
 from toolkit.chat.requests import Submitted
-from toolkit.chat.settings import FREE_OF_SERVER, PromptedModel
+from toolkit.chat.settings import FREE_OF_SERVER, LM, PromptedModel
 from toolkit.clean.rules import refusals
 from toolkit.data.progress import RowsFailed, rows_bar
 from toolkit.data.rows import Row
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
 ALL, CHOSEN = "all", "chosen"  # what `keep` may be, beside a number
-PAPER, LM = "paper", "lm"  # what `generator` may be
+PAPER = "paper"  # what `generator` may be, beside `LM`
 ACCELERATE, RAY = "accelerate", "ray"  # what `engine` may be
 # ours: times the median of a process's shards, and seconds, without a new shard after which others count as stopped
 OVERDUE, LEAST_OVERDUE = 10, 60.0

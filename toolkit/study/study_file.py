@@ -13,10 +13,9 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
-from toolkit.chat.settings import FREE_OF_SERVER
+from toolkit.chat.settings import FREE_OF_SERVER, LM
 from toolkit.encoder.load import load_embedder
 from toolkit.models.coverage import check_language_of
-from toolkit.paraphraser.names import LM
 from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser
 from toolkit.study._paraphrase_cache import CachedParaphraser
 from toolkit.study.row_sample import _distinct_sizes, _sample_indices

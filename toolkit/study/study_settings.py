@@ -7,8 +7,8 @@ from typing import Annotated
 
 from toolkit.augmentation.settings import VARY
 from toolkit.bitext.languages import Language
-from toolkit.chat.settings import PromptedModel
-from toolkit.paraphraser.names import BEST, LM
+from toolkit.chat.settings import LM, PromptedModel
+from toolkit.paraphraser.names import BEST
 from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
