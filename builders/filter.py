@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -10,23 +12,32 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import pyarrow.parquet as pq
+
+from builders.pipeline import contents_of_run
+from toolkit.chat.requests import Submitted
 from toolkit.chat.settings import LM
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
+from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import MANIFEST, check_output_folder
-from toolkit.system.ranges import checked_by
+from toolkit.system.ranges import Dtype, checked_by
 from toolkit.system.settings import SETTINGS
-from toolkit.system.whole_files import read_record
+from toolkit.system.whole_files import read_record, remove_unfinished
 
 if TYPE_CHECKING:
+    from accelerate import PartialState
+
     from toolkit.score.overlap import Pieces
 
-CHOICES = tuple(f"--{name}" for name in ("where", "ranks", *(setting.name for setting in fields(BestSettings))))
+CHOICES = tuple(
+    f"--{name}" for name in ("where", "ranks", *(setting.name for setting in fields(BestSettings)), *MODELS.values())
+)
 Rank = Callable[[Iterable[Row]], Iterator[Row]]
 RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ranks, with the settings of a run
     "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
@@ -38,7 +49,7 @@ RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ra
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(BestBy):
+class Filter(BestBy, MeaningModels):
     """What is chosen, and where it goes; what is compared over the corpus is chosen last, by `by`.
 
     Attributes:
@@ -48,18 +59,22 @@ class Filter(BestBy):
         ranks: The ranks that remain, counted from 1: "1", "1-3", or "2-" without an end; None for as many as the
             parabank has.
         version: MAJOR.MINOR.PATCH; None is the next MINOR after that of the parabank.
+        dtype: Arithmetic of language models that measure meaning.
     """
 
-    parabank: Path
-    output_dir: Path
+    parabank: str
+    output_dir: str
     where: Annotated[str, checked_by(check_where)] | None = None
     ranks: Annotated[str, checked_by(parse_ranks)] | None = None
     version: Annotated[str, checked_by(check_version)] | None = None
+    dtype: Dtype = "auto"
 
     def __post_init__(self) -> None:
         """Refuse to filter nothing."""
         super().__post_init__()
-        if self.where is None and self.ranks is None and not self.over_corpus:
+        if self.server is not None and self.rubric is None:
+            raise ValueError("wanted --rubric, the name of a model, with --server, got none: leave --server out")
+        if self.where is None and self.ranks is None and not self.over_corpus and not self.scores:
             raise ValueError(f"wanted one of {', '.join(CHOICES)}, got none: the new version would be the old one")
 
     @property
@@ -100,52 +115,115 @@ def filter_parabank(settings: Filter) -> dict:
     A paraphrase that does not meet the condition is refused; a candidate that only lost to it may take its place, as
     the recipe of the parabank ranks them. Thresholds of the run stay: what it refused by them does not come back.
 
+    Where models of meaning are given, they measure the paraphrases first, and only these. The scores stay beside the
+    run, so that another condition on them measures nothing again, and a command that was ended goes on. Every process
+    of a launch measures its share of the shards.
+
     Returns:
-        The measured figures of the new version (`toolkit.package.statistics.measure`).
+        The measured figures of the new version (`toolkit.package.statistics.measure`) on the main process; an empty
+        dictionary on others.
 
     Raises:
         ValueError: The folder is no parabank, its run is not beside it or has not measured a score, or no paraphrase
             remains.
         OSError: The output cannot be written.
+        RuntimeError: A server gives no reply, the cost has reached its limit, or requests wait in batches.
     """
     from toolkit.package.build import package_parabank
     from toolkit.package.parquet import finished_shards
-    from toolkit.system.processes import processes
+    from toolkit.system.processes import processes, wait
 
-    run, manifest = _find_run(settings.parabank)
-    folder = _shards_beside(settings.output_dir)
-    for output, record in ((settings.output_dir, MANIFEST), (folder, SETTINGS)):
-        check_output_folder(output, record, [settings.parabank, run])
+    parabank, new_parabank = Path(settings.parabank), Path(settings.output_dir)
+    run, manifest = _find_run(parabank)
+    folder = _shards_beside(new_parabank)
+    for output, record in ((new_parabank, MANIFEST), (folder, SETTINGS)):
+        check_output_folder(output, record, [parabank, run])
     shards, recorded = finished_shards(run), read_record(run / SETTINGS)
+    floors = [f"{score} >= {least!r}" for score, least in settings.floors.items()]
+    state, scores = processes(exchange=False), settings.scores
     if settings.where is not None:
-        check_measured(shards, settings.where)
-    conditions = [f"({condition})" for condition in (recorded.get("where"), settings.where) if condition]
+        check_measured(shards, settings.where, [*scores, *(("entailed", "entails") if settings.nli else ())])
+    conditions = [f"({condition})" for condition in (recorded.get("where"), settings.where, *floors) if condition]
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
     check_where(where)  # also what the record of the run says
-    choice = {"where": where, "ranks": ranks}
-    _remove_other(folder, recorded | choice, settings.output_dir)
-    write_records(run, choice, folder)
+    models, signatures = settings.alone(run), dict[str, str]()
+    if models is not None:
+        shards, signatures = _measure(shards, models, settings.dtype, state)
+    choice = {"where": where, "ranks": ranks} | signatures
     rank, pieces = RANKINGS[recorded["builder"]](recorded), _load_pieces(recorded)
     first, last = parse_ranks(ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
         write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last))
 
-    copy_shards(shards, folder, write_copy)
+    if state.is_main_process:
+        _remove_other(folder, recorded | choice, new_parabank)
+        write_records(run, choice, folder)
+        copy_shards(shards, folder, write_copy)
+    wait(state)
     shards_folder = folder
     if settings.over_corpus:
         rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
-        shards_folder = choose(finished_shards(folder), settings.best, rule, processes(exchange=False))
+        shards_folder = choose(finished_shards(folder), settings.best, rule, state)
+    if not state.is_main_process:
+        return {}
     return package_parabank(
         shards_folder,
-        settings.output_dir,
-        settings.output_dir.name,
+        new_parabank,
+        new_parabank.name,
         settings.version or _next_minor(manifest["version"]),
         manifest["license"],
         manifest["models"],
         manifest["builder"],
         pieces=pieces.split if pieces else None,
     )
+
+
+def _measure(
+    shards: list[Path], models: MeaningModels, dtype: str, state: PartialState
+) -> tuple[list[Path], dict[str, str]]:
+    """Copies of shards in which models of meaning have measured the paraphrases; finished copies are kept.
+
+    Args:
+        shards: All finished shards of a run.
+        models: The models.
+        dtype: Of language models.
+        state: The processes.
+
+    Returns:
+        All copies, which are in a folder of the run, and the signatures of the scores.
+    """
+    import torch
+
+    from toolkit.data.progress import rows_bar
+    from toolkit.score.meaning import load_meaning
+    from toolkit.system.processes import mine, wait
+
+    scorer = load_meaning(models, dtype, state.device)
+    on_server = {"rubric"} if models.server is not None else set()
+    local_models = {name: getattr(models, name) for name in scorer.signatures if name not in on_server}
+    measured_by = scorer.signatures | contents_of_run({}, local_models)  # two models may have the same name
+    digest = hashlib.blake2b(json.dumps(measured_by, sort_keys=True).encode(), digest_size=4).hexdigest()
+    folder = shards[0].parent / f"measured-{digest}"
+    if state.is_main_process:
+        folder.mkdir(exist_ok=True)
+        remove_unfinished(folder)
+    wait(state)
+    own_shards = list(mine(shards, state))
+    counts = {shard: pq.read_metadata(shard).num_rows for shard in own_shards}
+    done = sum(count for shard, count in counts.items() if (folder / shard.name).exists())
+    stages = len(scorer.signatures)
+    waiting = 0
+    with torch.inference_mode(), rows_bar(sum(counts.values()), done, stages, "measuring", state.is_main_process):
+        for shard in own_shards:
+            try:
+                copy_shards([shard], folder, lambda shard, copy: write_shard(copy, scorer.fill(read_shard(shard))))
+            except Submitted as submitted:
+                waiting += submitted.count
+    if waiting:
+        raise RuntimeError(str(Submitted(waiting)))
+    wait(state)
+    return [folder / shard.name for shard in shards], scorer.signatures
 
 
 def _find_run(parabank: Path) -> tuple[Path, dict]:

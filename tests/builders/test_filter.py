@@ -2,13 +2,17 @@
 
 import json
 import re
+import shutil
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from builders.commands.filter_parabank import main
 from builders.filter import Filter, filter_parabank, parse_ranks
 from builders.parabank2 import ParaBank2Run, build
+from tests.cross_encoders import saved_cross_encoder
 from tests.tiny import DEMO, folder
 from toolkit.data.shards import read_shard
 from toolkit.package.load import load_parabank
@@ -110,11 +114,17 @@ def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
         (made, ["--ranks", "1", "--version", "2"], "wanted a version MAJOR.MINOR.PATCH, got '2'"),
         (made, ["--ranks", "1", "--output_dir", str(made)], "wanted an output folder apart from the input"),
         (made, ["--ranks", "1", "--output_dir", str(tmp_path / "mine")], "holds files but no parabank.json"),
+        (made, ["--min_rubric", "4"], "wanted --rubric with --min_rubric, got none"),
+        (made, ["--ranks", "1", "--server", "https://example.org/v1"], "wanted --rubric, the name of a model, with"),
+        (made, ["--nli", str(away)], "wanted a cross-encoder for natural language inference, got .*away"),
     ]
     for number, (parabank, flags, message) in enumerate(cases):
         flags = flags if "--output_dir" in flags else [*flags, "--output_dir", str(tmp_path / f"out-{number}")]
-        assert main([str(parabank), *flags]) == 1, flags
-        line = capsys.readouterr().err.splitlines()[-1]
+        try:
+            assert main([str(parabank), *flags]) == 1, flags
+        except SystemExit as refused:  # before anything is read
+            assert refused.code == 2
+        line = capsys.readouterr().err.splitlines()[-1].replace(" error:", "")
         assert line.startswith("parabank filter parabank: ") and re.search(message, line), line
         assert not (tmp_path / f"out-{number}").exists()
 
@@ -140,3 +150,69 @@ def test_a_choice_that_kept_nothing_gives_way_to_another(made, tmp_path):
 def test_ranks_that_are_none(ranks):
     with pytest.raises(ValueError, match="wanted ranks such as 1, 1-3 or 2-"):
         parse_ranks(ranks)
+
+
+def test_models_of_meaning_measure_the_paraphrases_once(made, tmp_path, monkeypatch):
+    nli = saved_cross_encoder(tmp_path / "nli", longest=512)
+    first = {"parabank": made, "nli": nli}
+    filter_parabank(Filter(**first, output_dir=tmp_path / "measured"))
+    table = load_parabank(tmp_path / "measured", split="train").with_format("arrow")[:]
+    lesser = sorted(map(min, table["entailed"].to_pylist(), table["entails"].to_pylist()))
+    assert len(table) == load_parabank(made).num_rows["train"] and lesser[0] < lesser[-1]
+    limit = lesser[len(lesser) // 2]
+    monkeypatch.setattr("toolkit.score.entailment._probabilities", None)  # nothing is measured again
+    strict = filter_parabank(Filter(**first, min_entailment=limit, output_dir=tmp_path / "strict"))
+    assert strict["total"]["pairs"] == sum(score >= limit for score in lesser) < len(lesser)
+    record = json.loads((tmp_path / "strict" / "parabank.json").read_text())["settings"]
+    assert record["where"] == f"(entailment >= {limit!r})" and record["nli"].startswith("entailment|nli|")
+    both = filter_parabank(
+        Filter(parabank=tmp_path / "strict", where="entailed > entails", output_dir=tmp_path / "more")
+    )
+    assert 0 < both["total"]["pairs"] < strict["total"]["pairs"], "the scores are in the new version's run, too"
+    best = Filter(parabank=tmp_path / "measured", by="entailment", best_pairs=5, output_dir=tmp_path / "best")
+    assert filter_parabank(best)["total"]["pairs"] == 5
+
+
+def test_a_measurement_that_was_ended_goes_on(made, tmp_path, monkeypatch):
+    from toolkit.score import entailment
+
+    nli, probabilities, calls = saved_cross_encoder(tmp_path / "nli", longest=600), entailment._probabilities, []
+
+    def ends(pairs, model, batch_size):
+        calls.append(len(pairs))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return probabilities(pairs, model, batch_size)
+
+    monkeypatch.setattr(entailment, "_probabilities", ends)
+    settings = Filter(parabank=made, nli=nli, where="entailed > 0", output_dir=tmp_path / "out")
+    with pytest.raises(KeyboardInterrupt):
+        filter_parabank(settings)
+    assert not (tmp_path / "out").exists()
+    figures = filter_parabank(settings)
+    assert len(calls) == 4 and figures["total"]["pairs"] == load_parabank(made).num_rows["train"], "three shards"
+
+
+def test_a_run_of_before_has_fewer_scores(made, tmp_path):
+    """Shards whose candidates lack the newest fields can be filtered by those that they have."""
+    old = tmp_path / "old"
+    shutil.copytree(made, old)
+    shutil.copytree(made.with_name("bank.shards"), tmp_path / "old.shards")
+    for shard in (tmp_path / "old.shards").glob("rows-*.parquet"):
+        table = pq.read_table(shard)
+        column = table["candidates"].combine_chunks()
+        values = pa.Table.from_struct_array(column.flatten())
+        scores = pa.Table.from_struct_array(values["scores"].combine_chunks()).drop_columns(["entailed", "rubric"])
+        values = values.set_column(values.column_names.index("scores"), "scores", scores.to_struct_array())
+        lists = pa.ListArray.from_arrays(column.offsets, values.to_struct_array().combine_chunks())
+        pq.write_table(table.set_column(table.column_names.index("candidates"), "candidates", lists), shard)
+    limit = limit_of(made)
+    new = filter_parabank(Filter(parabank=old, where=f"dual > {limit!r}", output_dir=tmp_path / "new"))
+    same = filter_parabank(Filter(parabank=made, where=f"dual > {limit!r}", output_dir=tmp_path / "same"))
+    assert new["total"] == same["total"]
+    best = {"by": "dual_per_token", "best_share": 0.5}
+    assert filter_parabank(Filter(parabank=old, **best, output_dir=tmp_path / "half"))["total"]["pairs"]
+    with pytest.raises(ValueError, match=r"wanted scores that this run has measured .*got entailment"):
+        filter_parabank(Filter(parabank=old, where="entailment > 0.5", output_dir=tmp_path / "none"))
+    measured = Filter(parabank=old, nli=saved_cross_encoder(tmp_path / "nli"), output_dir=tmp_path / "measured")
+    assert filter_parabank(measured)["total"]["pairs"] == load_parabank(made).num_rows["train"]

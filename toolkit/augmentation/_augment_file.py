@@ -64,7 +64,7 @@ def augment_file(settings: AugmentFile) -> Path:
         **{field.name: getattr(settings.augmentation, field.name) for field in fields(Augmentation)}
         | {"provenance": PROVENANCE if settings.provenance else HIDDEN},
         paraphraser=_paraphraser(settings, shards),
-        pivot=settings.pivot or None,
+        pivot=None if settings.scores else settings.pivot or None,
         pairs=settings.pairs,
         check=settings.check,
         output_dir=shards,
@@ -79,12 +79,17 @@ def augment_file(settings: AugmentFile) -> Path:
 
 
 def _paraphraser(settings: AugmentFile, shards: Path) -> str | Paraphraser:
-    """The paraphraser of the settings: its name, or a language model, whose replies are kept beside the shards."""
-    if settings.paraphraser != LM:
-        return settings.paraphraser
-    from toolkit.paraphraser.paraphraser import prompted_paraphraser
+    """The paraphraser of the settings: its name, or one with models that keep a server's replies beside the shards."""
+    meaning = settings.alone(shards)
+    if settings.paraphraser == LM:
+        from toolkit.paraphraser.paraphraser import prompted_paraphraser
 
-    return prompted_paraphraser(settings, settings.lang, shards)
+        return prompted_paraphraser(settings, settings.lang, shards, meaning)
+    if meaning is None:
+        return settings.paraphraser
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+    return Paraphraser(settings.paraphraser, pivot=settings.pivot or None, meaning=meaning)
 
 
 def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:

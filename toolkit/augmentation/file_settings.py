@@ -9,6 +9,7 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.bitext.languages import Language
 from toolkit.chat.settings import LM, PromptedModel
 from toolkit.paraphraser.names import BEST
+from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.system.ranges import Machine, Range, Seed
 
 Spans = Annotated[
@@ -23,7 +24,7 @@ Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == C
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentFile(PromptedModel, Machine):
+class AugmentFile(PromptedModel, MeaningModels, Machine):
     """A data set, what new rows are made of, and where they go.
 
     Attributes:
@@ -95,7 +96,12 @@ class AugmentFile(PromptedModel, Machine):
     def __post_init__(self) -> None:
         """Refuse spans of another form, and settings that do not go together or that `Augmentation` refuses."""
         super().__post_init__()
-        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}")
+        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}", self.rubric is not None)
+        self.check_used()
+        if self.pairs is not None and self.scores:
+            raise ValueError(
+                f"wanted --{MODELS[self.scores[0]]} with a paraphraser, got it with --pairs: filter that parabank by it"
+            )
         if self.keep is not None and self.keep_phrases:
             raise ValueError("wanted either --keep or --keep_phrases, got both")
         if self.check is not None and self.label is None:

@@ -94,9 +94,12 @@ class _Model:
         }
         if paraphraser.prompted is not None:
             self.record |= {"lm": paraphraser.prompted.record()}
+        meaning = paraphraser.meaning
+        if meaning is not None and paraphraser.measures is not None:
+            self.record |= {"meaning": paraphraser.measures.signatures | meaning.floors}
         self.paraphraser, self.settings = paraphraser, settings
         models = paraphraser.forward, paraphraser.critic, paraphraser.rewriters
-        self.stages = reporting_stages(paraphraser.settings, *models)
+        self.stages = reporting_stages(paraphraser.settings, *models, len(meaning.scores) if meaning else 0)
 
     @property
     def encoder(self) -> Embedder | None:

@@ -19,7 +19,7 @@ from toolkit.chat._cache import Replies, open_replies
 from toolkit.chat._faults import Fault, Stop, read_fault
 from toolkit.chat._pace import Pace
 from toolkit.chat.requests import Reply, Request, Submitted, read_reply
-from toolkit.chat.settings import ServerSettings
+from toolkit.chat.settings import REPLIES, ServerSettings
 from toolkit.system.cache import cache_folder
 from toolkit.system.errors import named_line
 from toolkit.system.extras import naming_extra
@@ -27,7 +27,6 @@ from toolkit.system.extras import naming_extra
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-REPLIES = "replies.sqlite"  # the file of kept replies
 LOOKS = 20  # ours: replies after which the cost is summed anew, which other processes add to
 MILLION = 1_000_000
 

@@ -15,6 +15,7 @@ from toolkit.system.ranges import Count, Positive, Range, Settings, Share, betwe
 
 Dollars = Annotated[float, between(0, math.inf)]
 LM = "lm"  # of a command: the generator or paraphraser that is a language model
+REPLIES = "replies.sqlite"  # the file of kept replies
 SEVERAL = "several"  # the prompt that asks for several paraphrases, as JSON
 STYLES = {
     "formal": "Write formally, as in a letter to an office.",
@@ -140,12 +141,13 @@ class PromptedModel(ServerSettings):
         examples = Path(self.examples).read_bytes() if self.examples else b""
         return values | {"examples": hashlib.sha256(examples).hexdigest() if examples else None}
 
-    def check_model(self, is_asked: bool, flag: str) -> None:
+    def check_model(self, is_asked: bool, flag: str, has_other_use: bool = False) -> None:
         """Refuse a model that is not asked, or none that is.
 
         Args:
             is_asked: Whether a model writes candidates.
             flag: The flag that says so, with its value: "--generator lm".
+            has_other_use: Whether the server is asked for something else.
 
         Raises:
             ValueError: It is so.
@@ -153,7 +155,7 @@ class PromptedModel(ServerSettings):
         if is_asked != (self.model is not None):
             actual = "no model" if self.model is None else f"only the model {self.model}"
             raise ValueError(f"wanted {flag} and --model together, got {actual}")
-        if self.server is not None and not is_asked:
+        if self.server is not None and not (is_asked or has_other_use):
             raise ValueError(f"wanted --server with {flag}, got it alone: leave --server out")
 
 

@@ -47,6 +47,11 @@ class Scores:
             token, in nats; above 0 it is the more natural one of both.
         usable: The probability that a reader would call the candidate usable, by the judge, in [0, 1].
         judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
+        entailed: The probability that the candidate follows from the reference, by an NLI model, in [0, 1].
+        entails: The probability that the reference follows from the candidate, likewise.
+        parapluie: By how many nats a language model holds "Yes" for more probable than "No", asked whether both are
+            paraphrases (ParaPLUIE).
+        rubric: The grade that a language model gives the candidate for its meaning, in [1, 5].
         ranking: The number by which the builder ranks, greater is better, where it is a sum of other scores.
     """
 
@@ -71,6 +76,10 @@ class Scores:
     relative_fluency: float | None = None
     usable: float | None = None
     judgment: float | None = None
+    entailed: float | None = None
+    entails: float | None = None
+    parapluie: float | None = None
+    rubric: float | None = None
     ranking: float | None = None
 
     @property
@@ -132,6 +141,17 @@ class Scores:
         assert self.backward_tokens
         return self.backward_logprob / self.backward_tokens
 
+    @property
+    def entailment(self) -> float | None:
+        """The lesser of both probabilities of entailment, in [0, 1].
+
+        >>> Scores(entailed=0.9, entails=0.25).entailment
+        0.25
+        """
+        if self.entailed is None or self.entails is None:
+            return None
+        return min(self.entailed, self.entails)
+
 
 # The properties of `Scores` as SQL, null where a property is None; {0} becomes what stands before the names of fields
 DERIVED_SQL = {
@@ -140,6 +160,7 @@ DERIVED_SQL = {
     "dual_per_token": "({0}forward_logprob + {0}backward_logprob) / {0}forward_tokens",
     "translation_score": "{0}forward_logprob / {0}forward_tokens",
     "backward_score": "{0}backward_logprob / {0}backward_tokens",
+    "entailment": "CASE WHEN {0}entailed + {0}entails IS NOT NULL THEN LEAST({0}entailed, {0}entails) END",
 }
 
 

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jinja2.exceptions import TemplateError
 
 from toolkit.chat.client import ChatClient
-from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Message, Reply, Request
+from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Reply, Request
 from toolkit.chat.settings import PromptedModel
 from toolkit.data.progress import at_hand, note
 from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._replies import is_refusal
 from toolkit.generate.prompt import Prompt, make_prompt
-from toolkit.models.language_model import LanguageModel, load_language_model
+from toolkit.models.language_model import LanguageModel, chat_ids, load_language_model
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
 MORE_TOKENS = 32  # ours: an output has at most twice the tokens of its reference and so many more
@@ -120,7 +119,7 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ChatClient, asking: Ask
 
 def _in_batches(shard: Sequence[Row], model: LanguageModel, asking: Asking) -> list[list[Reply]]:
     """The replies to the prompt of each row; prompts of similar length are decoded together."""
-    prompt_ids = [_as_ids(asking.prompt.messages(row), model.tokenizer) for row in shard]
+    prompt_ids = [chat_ids(asking.prompt.messages(row), model.tokenizer) for row in shard]
     outputs = asking.prompt.outputs
     limits = [outputs * (2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS) for row in shard]
     replies: list[list[Reply]] = [[] for _ in shard]
@@ -165,21 +164,6 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
 
     replies = iter(client.ask(requests, report))
     return [[next(replies) for _ in range(asking.samples)] for _ in shard]
-
-
-def _as_ids(messages: Sequence[Message], tokenizer: Any) -> list[int]:
-    """A chat as the model reads it: in its template, or the texts one after another where it has none."""
-    if getattr(tokenizer, "chat_template", None):
-        chat = [message._asdict() for message in messages]
-        options = {"add_generation_prompt": True, "tokenize": False}
-        try:
-            text = tokenizer.apply_chat_template(chat, **options)
-        except TemplateError:  # some templates have no place for rules
-            rules, first, *others = chat
-            first["content"] = f"{rules['content']}\n\n{first['content']}"
-            text = tokenizer.apply_chat_template([first, *others], **options)
-        return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    return tokenizer("\n\n".join(message.content for message in messages), verbose=False)["input_ids"]
 
 
 def _batch_seed(ids: Sequence[str], seed: int) -> int:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jinja2.exceptions import TemplateError
 from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from toolkit.chat.requests import Message
 from toolkit.models._gguf import checkpoint_path, gguf_file
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.precision import check_device, in_bfloat16
@@ -90,6 +92,21 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     check_whole(model, info, name)
     model.eval().to(device)
     return LanguageModel(name, model, tokenizer, _signature(name, model))
+
+
+def chat_ids(messages: Sequence[Message], tokenizer: Any) -> list[int]:
+    """A chat as the model reads it: in its template, or the texts one after another where it has none."""
+    if getattr(tokenizer, "chat_template", None):
+        chat = [message._asdict() for message in messages]
+        options = {"add_generation_prompt": True, "tokenize": False}
+        try:
+            text = tokenizer.apply_chat_template(chat, **options)
+        except TemplateError:  # some templates have no place for rules
+            rules, first, *others = chat
+            first["content"] = f"{rules['content']}\n\n{first['content']}"
+            text = tokenizer.apply_chat_template([first, *others], **options)
+        return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return tokenizer("\n\n".join(message.content for message in messages), verbose=False)["input_ids"]
 
 
 def _number(dtype: str, device: torch.device | str) -> torch.dtype:

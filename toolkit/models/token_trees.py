@@ -137,7 +137,7 @@ def log_probabilities_after(
         before it, and without what was cut.
     """
     config, device = model.model.config, model.model.device.type
-    max_positions = getattr(config, "max_position_embeddings", None) or 1 << 30
+    max_positions = _positions(model)
     most_tokens = max(1, LOGITS // config.vocab_size)
     full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"]), most_tokens)
     log_probabilities: list[list[list[float]]] = [[] for _ in queries]
@@ -147,6 +147,16 @@ def log_probabilities_after(
         for number, score in zip(numbers, scores, strict=True):
             log_probabilities[number].append(score)
     return log_probabilities
+
+
+def longest_beginning(model: LanguageModel) -> int:
+    """The most tokens of a beginning that `log_probabilities_after` does not cut."""
+    return _positions(model) // 2
+
+
+def _positions(model: LanguageModel) -> int:
+    """The most tokens of a text that a model has positions for."""
+    return getattr(model.model.config, "max_position_embeddings", None) or 1 << 30
 
 
 def _batches(

@@ -21,6 +21,9 @@ SCORES = {  # ours: the least value of a score (None if it has none) and its gre
     "given_reference": (None, 0.0),
     "after_reference": (None, 0.0),
     "relative_fluency": (-3.0, 3.0),
+    "entailment": (0.0, 1.0),
+    "parapluie": (-10.0, 10.0),
+    "rubric": (1.0, 5.0),
     "edit_ratio": (0.0, 1.0),
     "intersection_over_union": (0.0, 1.0),
 }

@@ -55,6 +55,20 @@ MEANINGS = {
         "By how much a language model finds the paraphrase more natural than the reference, per token. Higher is "
         "better; below 0 the reference is the more natural one.",
     ),
+    "entailment": (
+        "Entailment",
+        "How probably each sentence follows from the other, by a model of entailment: the lesser of both directions, "
+        "from 0 to 1. Higher is better.",
+    ),
+    "parapluie": (
+        "ParaPLUIE",
+        "By how much a language model rather says that both are paraphrases than that they are not, in nats. Higher "
+        "is better; above 0 it says Yes.",
+    ),
+    "rubric": (
+        "Grade",
+        "The grade that a language model gives the paraphrase for its meaning, from 1 to 5. Higher is better.",
+    ),
     "edit_ratio": (
         "Edit ratio",
         "The characters to change, over those of the reference. Higher is worded more freely.",

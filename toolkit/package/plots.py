@@ -32,6 +32,9 @@ SHOWN = {  # how a picture names the scores
     "given_reference": "after its reference, less a repetition, nats per token",
     "after_reference": "after its reference, nats per token",
     "relative_fluency": "fluency less that of the reference",
+    "entailment": "probability of entailment, lesser direction",
+    "parapluie": "ParaPLUIE, nats",
+    "rubric": "grade of a language model",
     "diversity": "diversity of words and their order",
 }
 TRANSLATED = "translated_references"  # of statistics: the sources are translations of the references

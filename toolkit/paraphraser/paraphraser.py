@@ -17,8 +17,8 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
-from toolkit.chat.client import REPLIES, ChatClient
-from toolkit.chat.settings import SEVERAL, PromptedModel
+from toolkit.chat.client import ChatClient
+from toolkit.chat.settings import REPLIES, SEVERAL, PromptedModel
 from toolkit.data.progress import rows_bar
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
@@ -32,10 +32,12 @@ from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
-from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.paraphraser.settings import MEANING, Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
+from toolkit.score.meaning import MeaningModels, MeaningScorer, load_meaning
+from toolkit.select.filter import refuse_below
 from toolkit.starters import WORDS, resolve, shown_name
 from toolkit.system.errors import check_several
 from toolkit.system.memory import release_memory
@@ -98,6 +100,8 @@ class Paraphraser:
         lm: Instead of a model a language model that is asked for paraphrases, here or on a server
             (`toolkit.PromptedModel`): its name, or also what it is asked and how. Its paraphrases are ranked by how
             often it says them, and pass the same guards and floors. `backward` then scores both directions.
+        meaning: Models that measure whether text and paraphrase mean the same, and the least scores that they may give:
+            entailment both ways, ParaPLUIE, a language model as a judge (`toolkit.score.meaning`).
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -117,6 +121,8 @@ class Paraphraser:
     critic: LanguageModel | None
     rewriters: list[Rewriter]  # whose candidates join those of two translators
     known_words: frozenset[str]
+    meaning: MeaningModels | None  # that measure candidates
+    measures: MeaningScorer | None  # these models
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
@@ -135,10 +141,12 @@ class Paraphraser:
         critic: str | None = None,
         rewriters: Sequence[str] | None = None,
         lm: PromptedModel | str | None = None,
+        meaning: MeaningModels | None = None,
     ) -> None:
-        machine = (dtype, device, pivot, pivot_lang, critic, rewriters, lm)
+        machine = (dtype, device, pivot, pivot_lang, critic, rewriters, lm, meaning)
         self._loaded_from = (model, lang, encoder, backward, prefix), machine
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.meaning, self.measures = meaning, None if meaning is None else load_meaning(meaning, dtype, device)
         self.lm = self.prompted = None
         if lm is not None:
             if (model, prefix, pivot, pivot_lang, critic, rewriters) != (BEST, None, None, None, None, None):
@@ -388,7 +396,8 @@ class Paraphraser:
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
         is_shown = (total is None or total > MANY) if progress is None else progress
-        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
+        measure_count = len(self.meaning.scores) if self.meaning else 0
+        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters, measure_count)
         finished_count = 0
         with rows_bar(total, 0, stages, "paraphrasing", is_shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
@@ -457,7 +466,9 @@ class Paraphraser:
             replies = -(-MORE * settings.n // per_reply) if self.prompted.temperature else 1  # greedy ones are equal
             asking = make_asking(self.prompted, replies, settings.seed, constraints)
             scorer = self.backward
-            return _prompted_rows(rows.values(), self.lm, asking, scorer, self.encoder, settings, constraints)
+            return _prompted_rows(
+                rows.values(), self.lm, asking, scorer, self.encoder, settings, constraints, self._measure
+            )
         assert self.model is not None and self.backward is not None
         return _paraphrase_rows(
             rows.values(),
@@ -471,12 +482,27 @@ class Paraphraser:
             self.pivot_lang or UNKNOWN,
             self.critic,
             self.rewriters,
+            self._measure,
         )
+
+    def _measure(self, rows: Iterable[Row]) -> Iterable[Row]:
+        """Fill the scores of meaning of candidates without a reason, and refuse by the least scores."""
+        if self.measures is None or self.meaning is None:
+            return rows
+        rows = self.measures.fill(rows)
+        for score, least in self.meaning.floors.items():
+            rows = refuse_below(rows, score, least)
+        return rows
 
     def _check_settings(self, settings: Paraphrasing) -> None:
         """Refuse settings that need a model which there is not, or the judge, which reads English."""
         if self.lm is not None:
             self._check_settings_of_asked(settings)
+        if settings.rank_by in MEANING and settings.rank_by not in (self.meaning.scores if self.meaning else ()):
+            raise ValueError(
+                f"wanted meaning with the model of {settings.rank_by}, by which is ranked, got none: give it to "
+                "Paraphraser"
+            )
         if settings.judges:
             check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
@@ -511,13 +537,16 @@ class Paraphraser:
             )
 
 
-def prompted_paraphraser(settings: PromptedModel, lang: str, folder: Path) -> Paraphraser:
+def prompted_paraphraser(
+    settings: PromptedModel, lang: str, folder: Path, meaning: MeaningModels | None = None
+) -> Paraphraser:
     """A language model as the paraphraser of a command.
 
     Args:
         settings: Of the command, which may have others, too.
         lang: Of the texts (ISO 639-1).
         folder: Where a server's replies are kept, unless the settings name a file.
+        meaning: See `Paraphraser`.
 
     Raises:
         ValueError: See `Paraphraser`.
@@ -525,7 +554,7 @@ def prompted_paraphraser(settings: PromptedModel, lang: str, folder: Path) -> Pa
     values = {field.name: getattr(settings, field.name) for field in fields(PromptedModel)}
     if settings.server is not None:
         values["reply_cache"] = settings.reply_cache or str(folder / REPLIES)
-    return Paraphraser(lang=lang, lm=PromptedModel(**values))
+    return Paraphraser(lang=lang, lm=PromptedModel(**values), meaning=meaning)
 
 
 def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:

@@ -6,6 +6,7 @@ p(text | candidate), unless another is given.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import _refuse_no_words, correct_english, refuse_english
 from toolkit.paraphraser.judged import Rewriter, _judged_rows, _outputs_of, _refuse_unlike, _Scorers
-from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.paraphraser.settings import MEANING, Paraphrasing
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.guards import guard_rows
 from toolkit.select.cluster import best_first, cluster_rows
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from toolkit.score.semantic import Embedder
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
+Measure = Callable[[Iterable[Row]], Iterable[Row]]
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
 
 
@@ -57,6 +59,7 @@ def _paraphrase_rows(
     pivot_lang: str = "",
     critic: LanguageModel | None = None,
     rewriters: Sequence[Rewriter] = (),
+    measure: Measure | None = None,
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -74,6 +77,7 @@ def _paraphrase_rows(
         pivot_lang: The language that it writes (ISO 639-1).
         critic: Reads the text before each candidate, where candidates are judged.
         rewriters: Paraphrase the rows' language: their candidates join those of the translators, which are judged.
+        measure: Fills the scores of meaning of what all else left, and refuses by them; None measures none.
     """
     if forward is not None:
         rows = pivot_rows(rows, forward, model, pivot_lang, _pivot_decoding(settings), constraints)
@@ -88,7 +92,7 @@ def _paraphrase_rows(
     if settings.judges:
         scorers = _Scorers(model, backward, encoder, critic)
         rows = _judged_rows(rows, scorers, settings, checks, constraints, rewriters)
-        return _chosen_rows(rows, model.target, settings)
+        return _chosen_rows(rows, model.target, settings, measure)
     rows = _refuse_unlike(rows, model.target, encoder, settings)
     if settings.pool:
         rows = refuse_improbable(rows, settings.pool * settings.n)
@@ -96,7 +100,7 @@ def _paraphrase_rows(
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
-    return _chosen_rows(rows, model.target, settings)
+    return _chosen_rows(rows, model.target, settings, measure)
 
 
 def _prompted_rows(
@@ -107,6 +111,7 @@ def _prompted_rows(
     encoder: Embedder | None,
     settings: Paraphrasing,
     constraints: Mapping[str, ConstraintSet],
+    measure: Measure | None = None,
 ) -> Iterator[Row]:
     """Give every row the candidates that a language model writes: chosen ones have a rank, refused ones a reason.
 
@@ -118,6 +123,7 @@ def _prompted_rows(
         encoder: Gives the cosine; None leaves it out.
         settings: How candidates are refused and ranked.
         constraints: By id of a row, what its paraphrases must say and must not say: reason "constraint_unmet".
+        measure: See `_paraphrase_rows`.
     """
     rows = _refuse_unmet(ask_rows(rows, model, asking), constraints)
     rows = _check_candidates(rows, frozenset(), None, settings)
@@ -128,7 +134,7 @@ def _prompted_rows(
             rows = refuse_forward(rows, settings.min_forward)
         if settings.max_dual_nll is not None:
             rows = refuse_dual(rows, settings.max_dual_nll)
-    return _chosen_rows(rows, WordPieces(), settings)
+    return _chosen_rows(rows, WordPieces(), settings, measure)
 
 
 def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet]) -> Iterator[Row]:
@@ -141,20 +147,30 @@ def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet])
 
 
 def reporting_stages(
-    settings: Paraphrasing, forward: Translator | None, critic: LanguageModel | None, rewriters: Sequence[Rewriter]
+    settings: Paraphrasing,
+    forward: Translator | None,
+    critic: LanguageModel | None,
+    rewriters: Sequence[Rewriter],
+    measures: int = 0,
 ) -> int:
     """How many stages of `_paraphrase_rows` report a text to the progress bar; the arguments are its own.
 
     Of two translators the first reports a text once, the other one each way back of each pivot. A judge reports its
     backward score, a language model when it has read the text and when it has read back, and a rewriter its outputs and
-    their forward score.
+    their forward score. `measures` is the number of scores of meaning.
     """
     pivots, decoding = settings.pivots, _pivot_decoding(settings)
     sampled, greedy = bool(decoding.constraint_sets), min(decoding.greedy_pivots, pivots)
     back = pivots * (1 + sampled) + greedy if forward else 0
     if not settings.judges:
-        return 1 + back + settings.scores_backward
-    return 2 + back + 2 * (critic is not None) + 2 * sum(_outputs_of(rewriter, settings) > 0 for rewriter in rewriters)
+        return 1 + back + settings.scores_backward + measures
+    return (
+        2
+        + back
+        + measures
+        + 2 * (critic is not None)
+        + 2 * sum(_outputs_of(rewriter, settings) > 0 for rewriter in rewriters)
+    )
 
 
 def _check_candidates(
@@ -174,8 +190,11 @@ def _check_candidates(
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
 
 
-def _chosen_rows(rows: Iterable[Row], pieces: Pieces | WordPieces, settings: Paraphrasing) -> Iterator[Row]:
+def _chosen_rows(
+    rows: Iterable[Row], pieces: Pieces | WordPieces, settings: Paraphrasing, measure: Measure | None = None
+) -> Iterator[Row]:
     """Rank the best candidates of each row that differ from each other in their pieces."""
+    rows = measure(rows) if measure else rows
     order = ORDERS[settings.rank_by]
     rows = cluster_rows(rows, pieces, max(CLUSTERS, settings.n), order)
     if settings.rank_by == "usable":
@@ -261,10 +280,21 @@ def _by_draws(candidate: Candidate) -> int:
     return -candidate.draws
 
 
+def _by_score(name: str) -> Callable[[Candidate], tuple[float, str]]:
+    """The sort key of candidates by a score: greater first, those without it last, then by text."""
+
+    def key(candidate: Candidate) -> tuple[float, str]:
+        score = getattr(candidate.scores, name)
+        return math.inf if score is None else -score, candidate.text
+
+    return key
+
+
 ORDERS: Mapping[str, Callable[[Candidate], Any]] = {
     "dual": best_first,
     "forward": by_forward,
     "semantic": _by_semantic,
     "usable": by_usable,
     "draws": _by_draws,
+    **{name: _by_score(name) for name in MEANING},
 }

@@ -12,6 +12,7 @@ from toolkit.evaluate.ibleu import ALPHA
 from toolkit.models.coverage import check_language_of, covers, starter_of_language
 from toolkit.paraphraser.names import STARTER
 from toolkit.score.guards import GUARDS
+from toolkit.score.meaning import MODELS
 from toolkit.system.ranges import (
     Count,
     CountOrZero,
@@ -27,8 +28,9 @@ from toolkit.system.ranges import (
 from toolkit.translator.settings import SIZES
 
 PRESETS = Path(__file__).with_name("presets")  # the papers' settings, for `--preset`
+MEANING = tuple(MODELS)  # scores that need their models
 METHODS = ("auto", "sample", "beam", "top_p")
-RANKINGS = ("dual", "forward", "semantic", "usable", "draws")
+RANKINGS = ("dual", "forward", "semantic", "usable", "draws", *MEANING)
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
@@ -56,7 +58,8 @@ class Paraphrasing(Settings):
         method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
             "auto": "beam" for one paraphrase of a text, else "sample".
         rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), "draws"
-            (how often the model said it), or, in English, "usable": the probability that a reader would call it usable
+            (how often the model said it), "entailment", "parapluie" or "rubric" (`toolkit.score.meaning`, with its
+            models), or, in English, "usable": the probability that a reader would call it usable
             (`toolkit.score.judge`). Only "dual", "usable", max_dual_nll and min_usable take the time of a backward
             score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.

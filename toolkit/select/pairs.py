@@ -25,6 +25,7 @@ SCORES = {
     for name in (
         *("semantic", "trigram_overlap", "translation_score", "dual", "dual_per_token"),
         *("given_reference", "relative_fluency", "judgment", "ranking"),
+        *("entailment", "parapluie", "rubric"),
     )
 }
 PARTS = measured_parts(SCORES)  # what of `scores` they need

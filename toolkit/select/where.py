@@ -6,26 +6,27 @@ A condition is an expression of SQL over named scores, such as "semantic >= 0.7 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 
 from toolkit.data.database import database, lock
-from toolkit.data.rows import Row, Scores, hints_of, score_sql
+from toolkit.data.rows import Row, Scores, hints_of, measured_parts, score_sql
 from toolkit.data.shards import named_if_broken
 from toolkit.system.errors import first_line
 
 LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
-DERIVED = ("dual", "dual_sum", "dual_per_token", "translation_score")
+DERIVED = ("dual", "dual_sum", "dual_per_token", "translation_score", "entailment")
 NAMES = {  # what a condition may name, and how it is found in a candidate `c`
     **{name: score_sql(name, "c.scores.") for name in (*hints_of(Scores), *DERIVED)},
     "draws": "c.draws",
 }
+PARTS = {name: measured_parts([name]) for name in NAMES if name != "draws"} | {"draws": []}  # fields of the scores
 EXAMPLE = "semantic >= 0.7 and trigram_overlap < 0.5"
-COLUMNS = ", ".join(f"{sql} AS {name}" for name, sql in NAMES.items())
-CANDIDATES_SQL = f"""
-SELECT id, number, {COLUMNS}
+CANDIDATES_SQL = """
+SELECT id, number, {columns}
 FROM (SELECT id, unnest(candidates) AS c, generate_subscripts(candidates, 1) - 1 AS number
       FROM read_parquet($shards))
 WHERE c.rank IS NOT NULL OR list_contains($lost, c.reason)
@@ -68,8 +69,21 @@ def _check_expression(connection: duckdb.DuckDBPyConnection, where: str) -> None
         raise duckdb.ParserException("it is more than one expression of the scores of a candidate")
 
 
-def check_measured(shards: list[Path], where: str) -> None:
+def _candidates_sql(shard: Path) -> str:
+    """The query for the candidates of a shard, and of shards of the same version; scores that they lack are null."""
+    candidates = pq.read_schema(shard).field("candidates").type.value_type
+    known = {field.name for field in candidates.field("scores").type}
+    columns = {name: sql if known >= set(PARTS[name]) else "NULL::DOUBLE" for name, sql in NAMES.items()}
+    return CANDIDATES_SQL.format(columns=", ".join(f"{sql} AS {name}" for name, sql in columns.items()))
+
+
+def check_measured(shards: list[Path], where: str, names_to_come: Collection[str] = ()) -> None:
     """Refuse a condition on a score that no candidate has: it would refuse all of them.
+
+    Args:
+        shards: All finished shards of a run.
+        where: The condition.
+        names_to_come: Scores that are measured later.
 
     Raises:
         ValueError: Such a score is named.
@@ -78,8 +92,9 @@ def check_measured(shards: list[Path], where: str) -> None:
     with database() as connection, named_if_broken(*shards):
         counts = ", ".join(f"count({name})" for name in NAMES)
         parameters = {"shards": [str(shard) for shard in shards], "lost": list(LOST)}
-        ((*score_counts,),) = connection.execute(f"SELECT {counts} FROM ({CANDIDATES_SQL})", parameters).fetchall()
-    measured_names = [name for name, n in zip(NAMES, score_counts, strict=True) if n]
+        query = f"SELECT {counts} FROM ({_candidates_sql(shards[0])})"
+        ((*score_counts,),) = connection.execute(query, parameters).fetchall()
+    measured_names = [name for name, n in zip(NAMES, score_counts, strict=True) if n or name in names_to_come]
     if missing_names := [name for name in used_names if name not in measured_names]:
         raise ValueError(
             f"wanted scores that this run has measured ({', '.join(measured_names)}), got {missing_names[0]}: "
@@ -95,7 +110,7 @@ def meeting(shard: Path, where: str) -> set[tuple[str, int]]:
     with database() as connection:
         with named_if_broken(shard):
             parameters = {"shards": [str(shard)], "lost": list(LOST)}
-            connection.execute(f"CREATE TEMP TABLE candidates AS {CANDIDATES_SQL}", parameters)
+            connection.execute(f"CREATE TEMP TABLE candidates AS {_candidates_sql(shard)}", parameters)
         lock(connection)
         return set(connection.sql(f"SELECT id, number FROM candidates WHERE ({where})").fetchall())
 

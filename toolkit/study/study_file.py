@@ -53,10 +53,11 @@ def study_file(settings: StudyFile) -> Study:
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
     base: Paraphraser
+    meaning = settings.alone(folder)
     if settings.paraphraser == LM:
-        base = prompted_paraphraser(settings, settings.lang, folder)
+        base = prompted_paraphraser(settings, settings.lang, folder, meaning)
     else:
-        base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
+        base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None, meaning=meaning)
     if settings.chosen_classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
     paraphraser = CachedParaphraser(base, _sample_texts(train, settings, sizes))

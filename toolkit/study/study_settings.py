@@ -9,6 +9,7 @@ from toolkit.augmentation.settings import VARY
 from toolkit.bitext.languages import Language
 from toolkit.chat.settings import LM, PromptedModel
 from toolkit.paraphraser.names import BEST
+from toolkit.score.meaning import MeaningModels
 from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
@@ -19,7 +20,7 @@ Sizes = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile(PromptedModel):
+class StudyFile(PromptedModel, MeaningModels):
     """A task, a classifier, and the arms that are compared.
 
     Attributes:
@@ -68,7 +69,8 @@ class StudyFile(PromptedModel):
     def __post_init__(self) -> None:
         """Refuse several columns for a classifier of one, and a language model that is not asked."""
         super().__post_init__()
-        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}")
+        self.check_model(self.paraphraser == LM, f"--paraphraser {LM}", self.rubric is not None)
+        self.check_used()
         if self.classifier == WORDS and len(self.columns) > 1:
             raise ValueError(f"wanted one column for the classifier {WORDS}, got {' '.join(self.columns)}")
 

@@ -77,6 +77,7 @@ def parse_settings(
     description: str,
     program: str | None = None,
     presets: Path | None = None,
+    positional: str | None = None,
 ) -> T:
     """Read settings from flags, the YAML file of `--config`, and a preset: each overrides those after it.
 
@@ -86,6 +87,7 @@ def parse_settings(
         description: The text above the flags in the help.
         program: The command's name in the help.
         presets: A folder with the settings that `--preset NAME` stands for, as NAME.yaml.
+        positional: A field without default that is given without its flag, first.
 
     Raises:
         SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
@@ -93,7 +95,8 @@ def parse_settings(
     """
     parser = Parser(
         prog=program,
-        usage="%(prog)s [--config FILE] [--FLAG VALUE ...]; --help lists the flags",
+        usage=f"%(prog)s {f'{positional.upper()} ' if positional else ''}[--config FILE] [--FLAG VALUE ...]; "
+        "--help lists the flags",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -108,6 +111,12 @@ def parse_settings(
     for title, group_fields in groups.items():
         group = parser.add_argument_group(title)
         for field in group_fields:
+            if field.name == positional:
+                text = help_texts[field.name]
+                group.add_argument(
+                    positional, metavar=positional.upper(), nargs="?", default=argparse.SUPPRESS, help=text
+                )
+                continue
             _add_flag(group, field, hints[field.name], _markers_of(marked[field.name]), help_texts[field.name])
     flag_values = vars(parser.parse_args(arguments))
     config, preset = flag_values.pop("config"), flag_values.pop("preset", None)
@@ -119,7 +128,11 @@ def parse_settings(
         values |= flag_values
     except (OSError, ValueError) as error:
         parser.error(one_line(error))
-    missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
+    missing = [
+        f.name.upper() if f.name == positional else f"--{f.name}"
+        for f in fields
+        if f.name not in values and required(f)
+    ]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
     if empty := [f"--{f.name}" for f in fields if _is_empty(values.get(f.name)) and f.default != ""]:
