@@ -60,7 +60,7 @@ class Form:
     marks: bool = False
 
 
-def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
+def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> tuple[str, Form]:
     r"""A text as a model has seen its like, and its form.
 
     >>> plain("  the elevator is “broken”\n", "en")[0]
@@ -74,6 +74,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         text: Any text with a visible character.
         lang: Its language (ISO 639-1).
         mark: Whether a text without a mark at its end gets one.
+        cased: Of the text, what its case is told by; None is all of it.
     """
     body = text.strip()
     body, clitics, marks = _joined_up(body) if lang == "en" else (body, False, False)
@@ -82,7 +83,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
-        case=_letter_case(body),
+        case=_letter_case(body if cased is None else cased.strip()),
         marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,

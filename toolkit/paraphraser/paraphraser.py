@@ -6,7 +6,7 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
@@ -31,6 +31,7 @@ from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
+from toolkit.paraphraser.protect import LOST, _around, _masked, _Masked, _Piece, _pieces
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
@@ -408,45 +409,87 @@ class Paraphraser:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
         constraints: dict[str, ConstraintSet] = {}
-        parts_by_text: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
-        for text, constraint_set in zip(texts, sets, strict=True):
-            parts = parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)))
-            parts_by_text.append([])
-            for number, part in enumerate(parts):
-                if not any(map(str.isalpha, part)):
-                    parts_by_text[-1].append((part, "", None))
-                    continue
-                body, form = plain(part, self.lang, self.mark)
-                before = after = None
-                if self.lm is not None:  # it has read texts of all forms
-                    body = part.strip()
-                    before, after = (
-                        "".join(parts[:number]).strip() or None,
-                        "".join(parts[number + 1 :]).strip() or None,
-                    )
-                part_constraints = _lower_case(constraint_set) if form.case == "upper" else constraint_set
-                if len(parts) > 1:
-                    part_constraints = _within(part_constraints, body)
-                row_id = _row_id(body, part_constraints, before, after)
-                source = with_template(body, template)
-                rows.setdefault(row_id, Row(row_id, "text", source, self.lang, body, self.lang, "", before, after))
-                constraints[row_id] = part_constraints
-                parts_by_text[-1].append((part, row_id, form))
+        parts_by_text = [
+            self._parts(text, _pieces(text, settings.protect, settings.protect_patterns), constraint_set, template)
+            for text, constraint_set in zip(texts, sets, strict=True)
+        ]
+        for part in (part for parts in parts_by_text for part in parts if part.row is not None):
+            rows.setdefault(part.row.id, part.row)
+            constraints[part.row.id] = part.constraints
         finished_rows = self._finished_rows(rows, settings, constraints)
         candidates_by_row = {
             row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
         }
-        for constraint_set, text_parts in zip(sets, parts_by_text, strict=True):
-            candidates = [
-                _in_form(part, candidates_by_row[row_id], form, self.lang) if form is not None else []
-                for part, row_id, form in text_parts
-            ]
-            if len(text_parts) == 1:
-                yield candidates[0]
-                continue
-            paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
-            joined_paraphrases = join([part for part, _, _ in text_parts], paraphrases, settings.n)
-            yield [c for c in joined_paraphrases if _meets(c.text, constraint_set)]
+        for constraint_set, parts in zip(sets, parts_by_text, strict=True):
+            yield _candidates_of(parts, candidates_by_row, constraint_set, settings.n, self.lang)
+
+    def _parts(
+        self, text: str, pieces: Sequence[_Piece], constraint_set: ConstraintSet, template: str | None
+    ) -> list[_Part]:
+        """The parts of a text: those that are paraphrased, with their rows, and those that stay.
+
+        Args:
+            text: The text.
+            pieces: What of it is kept.
+            constraint_set: What its paraphrases must say and must not say.
+            template: Their form.
+        """
+        kept = [(piece.begin, piece.end) for piece in pieces]
+        spans, begin = [], 0
+        for whole in parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)), kept):
+            end = begin + len(whole)
+            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            spans += [(begin + first, begin + last, read) for first, last, read in _around(whole, inner, self.lang)]
+            begin = end
+        constraint_set = replace(
+            constraint_set,
+            positive=tuple(p for p in constraint_set.positive if not any(p in piece.text for piece in pieces)),
+        )
+        parts = []
+        for begin, end, is_read in spans:
+            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            taken = (*constraint_set.positive, *constraint_set.negative)
+            masked = _masked(text[begin:end], inner, self.lm is not None, taken)
+            part = _Part(text[begin:end], masked)
+            if is_read and any(map(str.isalpha, masked.rest)):
+                is_alone = len(spans) == 1
+                self._add_row(part, constraint_set, is_alone, template, text[:begin], text[end:])
+            parts.append(part)
+        return parts
+
+    def _add_row(
+        self,
+        part: _Part,
+        constraints: ConstraintSet,
+        is_alone: bool,
+        template: str | None,
+        text_before: str,
+        text_after: str,
+    ) -> None:
+        """Give a part the row that is paraphrased, its form and its constraints.
+
+        Args:
+            part: The part.
+            constraints: Of its text.
+            is_alone: Whether the text has no other part.
+            template: Form of the paraphrases.
+            text_before: What stands before it in its text.
+            text_after: And after it.
+        """
+        body, part.form = plain(part.masked.text, self.lang, self.mark, part.masked.rest)
+        body = part.masked.recased(body)
+        before = after = None
+        if self.lm is not None:  # it has read texts of all forms
+            body = part.text.strip()
+            before, after = text_before.strip() or None, text_after.strip() or None
+        part.constraints = _lower_case(constraints) if part.form.case == "upper" else constraints
+        if not is_alone:
+            part.constraints = _within(part.constraints, body)
+        required = part.masked.required()
+        part.constraints = replace(part.constraints, positive=(*part.constraints.positive, *required))
+        row_id = _row_id(body, part.constraints, before, after)
+        source = with_template(body, template)
+        part.row = Row(row_id, "text", source, self.lang, body, self.lang, "", before, after)
 
     def _finished_rows(
         self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
@@ -611,26 +654,87 @@ def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[s
     return iter([list(text_phrases) for text_phrases in phrases])
 
 
-def _in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
-    """Candidates of a plain text in the form of the text itself, whose marks ("`") the plain one may lack.
+@dataclass
+class _Part:
+    """A part of a text.
+
+    Attributes:
+        text: The part.
+        masked: What a model reads of it.
+        row: Of what is paraphrased; None stays as it is.
+        form: Of the part.
+        constraints: What its paraphrases must say and must not say.
+    """
+
+    text: str
+    masked: _Masked
+    row: Row | None = None
+    form: Form | None = None
+    constraints: ConstraintSet = ConstraintSet()
+
+
+def _candidates_of(
+    parts: Sequence[_Part],
+    candidates_by_row: Mapping[str, Sequence[Candidate]],
+    constraints: ConstraintSet,
+    n: int,
+    lang: str,
+) -> list[Candidate]:
+    """The candidates of a text from those of its parts.
 
     Args:
-        text: The text, as it was given.
+        parts: Of the text.
+        candidates_by_row: By id of a row, those by rank, then those that were refused.
+        constraints: What the text must say and must not say.
+        n: How many paraphrases of it are wanted.
+        lang: Its language (ISO 639-1).
+
+    Returns:
+        Paraphrases by rank, then those that were refused; of a text of which several parts are paraphrased only
+        paraphrases, or if there are none those that lack a piece.
+    """
+    candidates = [
+        [] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang) for part in parts
+    ]
+    if len(parts) == 1:
+        return candidates[0]
+    texts = [part.text for part in parts]
+    paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
+    joined = [c for c in join(texts, paraphrases, n) if _meets(c.text, constraints)]
+    read = [place for place, part in enumerate(parts) if part.row is not None]
+    refused = []
+    for place in read if len(read) == 1 or not joined else ():
+        before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
+        refused += [
+            replace(c, text=before + c.text + after)
+            for c in candidates[place]
+            if c.rank is None and (len(read) == 1 or c.reason in LOST)
+        ]
+    return joined + refused
+
+
+def _in_form(part: _Part, candidates: Iterable[Candidate], lang: str) -> list[Candidate]:
+    """Candidates of a plain text in the form of the text itself, with its pieces.
+
+    Args:
+        part: The text, whose marks ("`") the plain one may lack.
         candidates: By rank, then those that were refused.
-        form: Of the text.
         lang: Its language (ISO 639-1).
     """
+    assert part.form is not None
     paraphrases: list[Candidate] = []
     refused: list[Candidate] = []
     for candidate in candidates:
-        text_in_form = formed(candidate.text, form)
-        guard = broken_guard(text, text_in_form, lang, ALWAYS) if candidate.rank is not None else None
-        if guard is not None:
-            refused.append(replace(candidate, text=text_in_form, rank=None, reason=guard))
+        text, lost = part.masked.restored(formed(candidate.text, part.form))
+        reason = candidate.reason
+        if lost is not None:
+            reason = lost.reason
         elif candidate.rank is not None:
-            paraphrases.append(replace(candidate, text=text_in_form, rank=len(paraphrases)))
+            reason = broken_guard(part.text, text, lang, ALWAYS)
+        if candidate.rank is not None and reason is None:
+            paraphrases.append(replace(candidate, text=text, rank=len(paraphrases)))
         else:
-            refused.append(replace(candidate, text=text_in_form))
+            refused.append(replace(candidate, text=text, rank=None, reason=reason))
     return paraphrases + refused
 
 
