@@ -276,6 +276,8 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """The best paraphrases of each text.
 
@@ -298,6 +300,10 @@ class Paraphraser:
             allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
             min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English: a
                 high one gives fewer paraphrases and surer ones.
+            protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`; () for
+                none. A text in which a piece cannot be kept has no paraphrase; the reason of its candidates names the
+                class: "url_lost".
+            protect_patterns: Regular expressions of what else does ("pattern_lost").
 
         Returns:
             For each text at most n paraphrases, best first, in its own form (case, quotes, white space). Fewer, or
@@ -308,7 +314,7 @@ class Paraphraser:
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
         args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        candidate_lists = self.candidates(texts, *args, min_usable)
+        candidate_lists = self.candidates(texts, *args, min_usable, protect, protect_patterns)
         return [
             [candidate.text for candidate in candidates if candidate.rank is not None] for candidates in candidate_lists
         ]
@@ -328,13 +334,15 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
         Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
         args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        return list(self.stream(texts, *args, min_usable))
+        return list(self.stream(texts, *args, min_usable, protect, protect_patterns))
 
     def stream(
         self,
@@ -351,6 +359,8 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
 
@@ -366,6 +376,8 @@ class Paraphraser:
             "max_iou": max_iou,
             "allow_trivial": allow_trivial,
             "min_usable": min_usable,
+            "protect": _several(protect, "a list of classes to protect"),
+            "protect_patterns": _several(protect_patterns, "a list of patterns to protect"),
         }
         settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
         self._check_settings(settings)
@@ -628,6 +640,16 @@ def _check_text(text: object, index: int) -> None:
         raise ValueError(f"wanted a text at index {index}, got {'None' if text is None else type(text).__name__}")
     if not text.strip():
         raise ValueError(f"wanted a text at index {index}, got {'an empty string' if not text else 'white space'}")
+
+
+def _several(items: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
+    """Items as a tuple; None of None.
+
+    Raises:
+        ValueError: They are one string.
+    """
+    check_several(items or (), name)
+    return None if items is None else tuple(items)
 
 
 def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[str]]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from toolkit.bitext.normalize import normalize
 from toolkit.clean.marks import AFTER_ADDRESS, FIELD, HASHTAG, MAIL, MENTION, SLOT, SMILEY, TAG, URL
 from toolkit.score.names import words_of
-from toolkit.system.ranges import Range
+from toolkit.system.ranges import Settings
 
 UNITS = (
     r"%|‰|°(?:\s?[CF])?|[kM]?Hz|GHz|[KMGT]i?B|[kMG]bps|[kMG]bit/s|[kcmµ]?m[²³23]?|km/h|mph|[kmµ]?g|lbs?|oz|[mcd]?l|L|ft|mi"
@@ -69,8 +69,9 @@ WHAT = {
     "pattern": "what a pattern of the user finds",
     "markup": "marked words",
 }
+NONE = "none"  # for a command line: no class
 OWN, MARKUP = "pattern", "markup"  # pieces of the user's patterns, and of a document
-LOST = {f"{name}_lost": f"it lacks {what} of the text, or has it too often" for name, what in WHAT.items()}
+LOST = frozenset(f"{name}_lost" for name in WHAT)  # the reasons of candidates
 FOUND = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 PAIR = re.compile(r"<([A-Za-z]\w*)(?:\s[^<>]*)?>([^<>]+)</\1>")
 # ours: what stands in for a piece; names that the guard of names keeps, and numbers for that of numbers
@@ -117,8 +118,9 @@ def _check_classes(name: str, classes: Sequence[str], settings: object) -> None:
     Raises:
         ValueError: One is unknown.
     """
-    if unknown := [class_name for class_name in classes if class_name not in CLASSES]:
-        raise ValueError(f"wanted {name} of {', '.join(CLASSES)}, got {', '.join(map(repr, unknown))}")
+    unknown = [class_name for class_name in classes if class_name not in CLASSES]
+    if unknown and list(classes) != [NONE]:
+        raise ValueError(f"wanted {name} of {', '.join(CLASSES)}, or {NONE} alone, got {', '.join(map(repr, unknown))}")
 
 
 def _check_patterns(name: str, patterns: Sequence[str], settings: object) -> None:
@@ -137,6 +139,22 @@ def _check_patterns(name: str, patterns: Sequence[str], settings: object) -> Non
 
 Classes = Annotated[tuple[str, ...], _check_classes]
 OwnPatterns = Annotated[tuple[str, ...], _check_patterns]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protection(Settings):
+    """What of the texts of a command stays letter for letter.
+
+    Attributes:
+        protect: Classes of what stays letter for letter: "code", "url", "mail", "placeholder", "mention", "hashtag",
+            "quantity" (a number with its unit), "emoji"; or "none" alone.
+        protect_patterns: Regular expressions of what else does: --protect_patterns "ART\\.[0-9]+".
+    """
+
+    GROUP = "what stays of a text"
+
+    protect: Annotated[list[str], _check_classes] = field(default_factory=lambda: list(CLASSES))
+    protect_patterns: Annotated[list[str], _check_patterns] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from toolkit.augmentation.settings import VARY
 from toolkit.bitext.languages import Language
 from toolkit.chat.settings import LM, PromptedModel
 from toolkit.paraphraser.names import BEST
+from toolkit.paraphraser.protect import Protection
 from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
@@ -19,7 +20,7 @@ Sizes = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile(PromptedModel):
+class StudyFile(PromptedModel, Protection):
     """A task, a classifier, and the arms that are compared.
 
     Attributes:
