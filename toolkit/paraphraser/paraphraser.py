@@ -28,6 +28,7 @@ from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser._sentences import join, parts_of
+from toolkit.paraphraser.document import ParaphrasedDocument, check_kind, document_sentences, paraphrased
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
@@ -60,6 +61,7 @@ LONGEST_ASKED = 4000  # ours: characters of a text that a language model is aske
 MORE = 2  # ours: paraphrases that a language model is asked for, for each that is wanted; some are refused
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
+NO_CONSTRAINTS = ConstraintSet()
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
 
 
@@ -419,12 +421,19 @@ class Paraphraser:
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
+        pieces = [_pieces(text, settings.protect, settings.protect_patterns) for text in texts]
+        parts_by_text = [
+            self._parts(text, text_pieces, constraint_set, template)
+            for text, text_pieces, constraint_set in zip(texts, pieces, sets, strict=True)
+        ]
+        yield from self._candidates_by_parts(parts_by_text, sets, settings)
+
+    def _candidates_by_parts(
+        self, parts_by_text: Sequence[Sequence[_Part]], sets: Sequence[ConstraintSet], settings: Paraphrasing
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of texts from those of their parts; parts that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
         constraints: dict[str, ConstraintSet] = {}
-        parts_by_text = [
-            self._parts(text, _pieces(text, settings.protect, settings.protect_patterns), constraint_set, template)
-            for text, constraint_set in zip(texts, sets, strict=True)
-        ]
         for part in (part for parts in parts_by_text for part in parts if part.row is not None):
             rows.setdefault(part.row.id, part.row)
             constraints[part.row.id] = part.constraints
@@ -436,7 +445,12 @@ class Paraphraser:
             yield _candidates_of(parts, candidates_by_row, constraint_set, settings.n, self.lang)
 
     def _parts(
-        self, text: str, pieces: Sequence[_Piece], constraint_set: ConstraintSet, template: str | None
+        self,
+        text: str,
+        pieces: Sequence[_Piece],
+        constraint_set: ConstraintSet = NO_CONSTRAINTS,
+        template: str | None = None,
+        before: str = "",
     ) -> list[_Part]:
         """The parts of a text: those that are paraphrased, with their rows, and those that stay.
 
@@ -445,6 +459,7 @@ class Paraphraser:
             pieces: What of it is kept.
             constraint_set: What its paraphrases must say and must not say.
             template: Their form.
+            before: What stands before the text.
         """
         kept = [(piece.begin, piece.end) for piece in pieces]
         spans, begin = [], 0
@@ -465,7 +480,7 @@ class Paraphraser:
             part = _Part(text[begin:end], masked)
             if is_read and any(map(str.isalpha, masked.rest)):
                 is_alone = len(spans) == 1
-                self._add_row(part, constraint_set, is_alone, template, text[:begin], text[end:])
+                self._add_row(part, constraint_set, is_alone, template, before + text[:begin], text[end:])
             parts.append(part)
         return parts
 
@@ -497,11 +512,63 @@ class Paraphraser:
         part.constraints = _lower_case(constraints) if part.form.case == "upper" else constraints
         if not is_alone:
             part.constraints = _within(part.constraints, body)
-        required = part.masked.required()
+        required = part.masked.required(self.lm is not None)
         part.constraints = replace(part.constraints, positive=(*part.constraints.positive, *required))
         row_id = _row_id(body, part.constraints, before, after)
         source = with_template(body, template)
         part.row = Row(row_id, "text", source, self.lang, body, self.lang, "", before, after)
+
+    def paraphrase_document(
+        self,
+        text: str,
+        kind: str = "plain",
+        n: int = 1,
+        seed: int | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
+        progress: bool | None = None,
+    ) -> ParaphrasedDocument:
+        """A document with its sentences in other words and all else as it is.
+
+        Args:
+            text: The document. Headings, list marks, tables, code, tags, addresses of links and front matter stay byte
+                for byte, and so do sentences without a paraphrase. A language model reads the sentence before each.
+            kind: "plain", "markdown" or "html".
+            n: How many documents; each has the next paraphrase of every sentence, and after the last the first again.
+            seed: Of the samples. This and all that follows: None is what the settings say.
+            protect: See `paraphrase`.
+            protect_patterns: Likewise.
+            progress: Whether a bar is shown; None shows one for many sentences.
+
+        Raises:
+            ValueError: The kind is unknown, or a setting is out of its range.
+        """
+        check_kind(kind)
+        overrides = {
+            "n": n,
+            "seed": seed,
+            "protect": _several(protect, "a list of classes to protect"),
+            "protect_patterns": _several(protect_patterns, "a list of patterns to protect"),
+        }
+        settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
+        self._check_settings(settings)
+        sentences = document_sentences(text, kind, self.lang)
+        readable = [sentence for sentence in sentences if sentence.is_readable]
+        is_shown = len(readable) > MANY if progress is None else progress
+        parts, before = [], ""
+        for sentence in sentences:
+            if sentence.is_readable:
+                pieces = _pieces(sentence.text, settings.protect, settings.protect_patterns, sentence.pieces)
+                parts.append(self._parts(sentence.text, pieces, before=f"{before} " if before else ""))
+            before = sentence.text
+        candidates: list[list[Candidate]] = []
+        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
+        with rows_bar(len(readable), 0, stages, "paraphrasing", is_shown) as bar:
+            for begin in range(0, len(parts), CHUNK):
+                chunk = parts[begin : begin + CHUNK]
+                candidates += self._candidates_by_parts(chunk, [NO_CONSTRAINTS] * len(chunk), settings)
+                bar.update(len(candidates) - bar.n)
+        return paraphrased(text, kind, self.lang, sentences, candidates, n)
 
     def _finished_rows(
         self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
@@ -692,7 +759,7 @@ class _Part:
     masked: _Masked
     row: Row | None = None
     form: Form | None = None
-    constraints: ConstraintSet = ConstraintSet()
+    constraints: ConstraintSet = NO_CONSTRAINTS
 
 
 def _candidates_of(

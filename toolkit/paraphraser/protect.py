@@ -187,7 +187,9 @@ class _Piece:
         return _Piece(self.begin + offset, self.end + offset, self.kind, self.text, self.reading, self.wrap)
 
 
-def _pieces(text: str, classes: Collection[str], patterns: Sequence[str] = ()) -> list[_Piece]:
+def _pieces(
+    text: str, classes: Collection[str], patterns: Sequence[str] = (), marked: Sequence[_Piece] = ()
+) -> list[_Piece]:
     """What of a text is kept, in order; pieces do not overlap.
 
     >>> [(piece.kind, piece.text) for piece in _pieces("Hi @sam, {n} files (5 GB) are at www.a.org/b.", CLASSES)]
@@ -197,6 +199,7 @@ def _pieces(text: str, classes: Collection[str], patterns: Sequence[str] = ()) -
         text: Any text.
         classes: Of `CLASSES`.
         patterns: The user's.
+        marked: Pieces that are known already.
     """
     found = [(OWN, *match.span(), match) for pattern in patterns for match in re.finditer(pattern, text)]
     if "placeholder" in classes:
@@ -205,7 +208,7 @@ def _pieces(text: str, classes: Collection[str], patterns: Sequence[str] = ()) -
         for match in FOUND[name].finditer(text):
             begin, end = match.span()
             found.append((name, begin, _end_of_address(text, begin, end) if name == "url" else end, match))
-    taken: list[_Piece] = []
+    taken = list(marked)
     for kind, begin, end, match in sorted(found, key=lambda item: (item[0] not in (OWN, MARKUP), item[1] - item[2])):
         if begin == end or any(begin < piece.end and piece.begin < end for piece in taken):
             continue
@@ -300,7 +303,7 @@ def _cut_before(text: str, begin: int, piece: _Piece, lang: str) -> int:
     cut = piece.end + (mark.end() if mark else 0)
     if cut == piece.end:  # a letter follows at once
         return 0
-    if BEGINS.match(rest) or (piece.kind == "code" and piece.text.endswith(":")) or piece.kind == "emoji":
+    if BEGINS.match(rest) or (piece.kind == "code" and piece.text.endswith(":")) or piece.reading.endswith((":", ".", "!", "?")) or piece.kind == "emoji":
         return cut
     first = LETTERS.match(text, cut)
     if piece.kind not in EDGES or lang != "en" or first is None:
@@ -348,9 +351,13 @@ class _Masked:
     owns: bool
     readings: tuple[tuple[str, _Piece], ...]
 
-    def required(self) -> tuple[str, ...]:
-        """What every paraphrase must say, each as often as the text."""
-        return tuple(reading for reading, _ in self.readings)
+    def required(self, is_asked: bool) -> tuple[str, ...]:
+        """What a model is told to say, each as often as the text: a word that only stands in is left alone anyway.
+
+        Args:
+            is_asked: Whether it is asked in words: it is told all.
+        """
+        return tuple(reading for reading, piece in self.readings if piece.reading or is_asked)
 
     def recased(self, text: str) -> str:
         """A text with the readings in their own case."""
@@ -375,7 +382,9 @@ class _Masked:
 
         def restore(match: re.Match[str]) -> str:
             piece = pieces_by_key[_key(match.group())].pop(0)
-            return piece.text if piece.wrap is None else piece.wrap[0] + match.group() + piece.wrap[1]
+            if piece.kind == MARKUP and piece.wrap and match.group()[1:] == piece.reading[1:]:  # begins a sentence
+                return piece.wrap[0] + match.group() + piece.wrap[1]
+            return piece.text
 
         return finder.sub(restore, paraphrase), None
 
