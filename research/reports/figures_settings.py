@@ -7,10 +7,10 @@ import typing
 from collections.abc import Sequence
 from typing import Any
 
+from builders.commands.paraphrase_document import ParaphraseDocument
 from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run, ParaBank2TextRun
 from builders.paranet import ParaNetRun
-from builders.commands.paraphrase_document import ParaphraseDocument
 from builders.paranmt import ParaNMTRun
 from builders.parazh import ParaZhRun
 from research.reports.figures import table

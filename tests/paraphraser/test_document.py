@@ -97,7 +97,10 @@ def test_what_is_no_sentence_stays_byte_for_byte(kind, every):
         expected += words_around(sentence) if sentence.begin in changed else text[sentence.begin : sentence.end]
         place = sentence.end
     assert document.texts == [expected + text[place:]]
-    assert skeleton(document.texts[0], document_sentences(document.texts[0], kind, "en"))[0] == skeleton(text, sentences)[0]
+    assert (
+        skeleton(document.texts[0], document_sentences(document.texts[0], kind, "en"))[0]
+        == skeleton(text, sentences)[0]
+    )
 
 
 def test_sentences_of_markdown():
@@ -109,12 +112,13 @@ def test_sentences_of_markdown():
             "The note is short.", "The children are here.", "How to *install* the tool"} <= set(sentences)  # fmt: skip
     assert sentences["**Note:** She closed the door & left."].pieces[0].reading == "Note:"
     assert not any("print" in text or text.startswith("title") or "<div>" in text for text in sentences)
-    assert not any("She closed the door." == text for text in sentences if text not in {"She closed the door."})
 
 
 def test_sentences_of_html():
     texts = [s.text for s in document_sentences(HTML, "html", "en")]
-    assert "Tom & Mary closed the door\u00a0today." in texts and "She is happy." in texts and "We bought a car." in texts
+    assert (
+        "Tom & Mary closed the door\u00a0today." in texts and "She is happy." in texts and "We bought a car." in texts
+    )
     assert not any("a {}" in text or "a < b" in text or "very tired" in text for text in texts)
 
 

@@ -31,7 +31,12 @@ def test_a_text_that_comes_back_unchanged_has_its_own_form(lang):
         ("He left — late.", "He left - late.", "He went - late.", "He went — late."),
         ("He left—late.", "He left - late.", "He went - late.", "He went—late."),
         ("He left.  She stayed.", "He left. She stayed.", "He went. She remained.", "He went.  She remained."),
-        ("She said `` no '' again .", 'She said " no " again.', 'She said "no" once more.', "She said ``no'' once more ."),
+        (
+            "She said `` no '' again .",
+            'She said " no " again.',
+            'She said "no" once more.',
+            "She said ``no'' once more .",
+        ),
         ("«\u00a0Oui\u00a0», he said", '"Oui", he said.', 'He said "oui".', "He said «\u00a0oui\u00a0»"),
         ("Really?", "Really?", "Is that so?", "Is that so?"),
         ("„Gut“, sagte er.", '"Gut", sagte er.', 'Er sagte "gut".', "Er sagte „gut“."),

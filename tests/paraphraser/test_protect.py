@@ -17,7 +17,17 @@ PIECES = {
     "mail": ["jo@example.org", "first.last+tag@mail.example.co.uk", "tom_99@example.net"],
     "mention": ["@sam", "@maria_k", "@Team2"],
     "hashtag": ["#summer", "#BlackFriday", "#2026goals"],
-    "placeholder": ["{name}", "{{ user.name }}", "${HOME}", "$USER", "%s", "%1$s", "%(count)d", "<b>Save</b>", "<name>"],
+    "placeholder": [
+        "{name}",
+        "{{ user.name }}",
+        "${HOME}",
+        "$USER",
+        "%s",
+        "%1$s",
+        "%(count)d",
+        "<b>Save</b>",
+        "<name>",
+    ],
     "quantity": ["$49.99", "€ 1,500", "12.5%", "25 °C", "10 kg", "20 x 30 cm", "5GB", "10:30", "2026-05-01", "5 GB"],
     "code": ["`npm install`", "parse_date()", "src/main.py", "--force", "v2.3.1", "#48213", "PROJ-1138", "/etc/hosts"],
     "emoji": ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", ":-)", "👍🏽", "<3"],
@@ -47,8 +57,17 @@ def test_a_piece_is_found_whole_and_has_its_class(kind, piece):
         assert not [one for one in _pieces(text, [c for c in CLASSES if c != kind]) if one.text == piece]
 
 
-@pytest.mark.parametrize("text", ["He weighs 70 of them in 5 minutes.", "I met her at 5, John.", "Mr. Smith (42) left.",
-                                  "It's 3 o'clock - well-known, isn't it?", "Tom's iPhone and eBay", "AT&T or R&D"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He weighs 70 of them in 5 minutes.",
+        "I met her at 5, John.",
+        "Mr. Smith (42) left.",
+        "It's 3 o'clock - well-known, isn't it?",
+        "Tom's iPhone and eBay",
+        "AT&T or R&D",
+    ],
+)
 def test_plain_words_and_numbers_are_no_pieces(text):
     assert _pieces(text, CLASSES) == []
 
@@ -117,7 +136,9 @@ def test_classes_are_on_and_off(paraphraser):
     assert read == ["10 kg"]
     off = paraphraser.candidates([text], protect=(), protect_patterns=(), progress=False)[0]
     assert off and not any((candidate.reason or "") in LOST for candidate in off)
-    assert paraphraser.candidates([text], protect=["none"], protect_patterns=(), progress=False)[0][0].text == off[0].text
+    assert (
+        paraphraser.candidates([text], protect=["none"], protect_patterns=(), progress=False)[0][0].text == off[0].text
+    )
 
 
 @pytest.mark.parametrize(

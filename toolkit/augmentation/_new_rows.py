@@ -45,9 +45,7 @@ def new_rows(
     for number, parts in groups:
         part_paraphrases, position = paraphrases[position : position + len(parts)], position + len(parts)
         try:
-            candidates.append(
-                [NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases)]
-            )
+            candidates.append([NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases)])
         except _SkippedError as error:
             summary.skip(number, error)
     if check is not None:
@@ -85,9 +83,7 @@ def _part_groups(
             yield number, [parts[column] for column in group]
 
 
-def changed(
-    parts: Sequence[_Part], paraphrases: Sequence[_Paraphrases]
-) -> list[tuple[dict[str, Any], float | None]]:
+def changed(parts: Sequence[_Part], paraphrases: Sequence[_Paraphrases]) -> list[tuple[dict[str, Any], float | None]]:
     """The changes of each possible new row with their least score, best first: the n-th paraphrases of all parts.
 
     Args:

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 from itertools import accumulate
 
 from toolkit.paraphraser._runs import STOP, WHOLE, Mark, Run, pairs_of_tags
+from toolkit.score.names import words_of
 
-INLINE = frozenset(
-    "a abbr b bdi bdo cite data del dfn em font i ins label mark q s small span strong sub sup time tt u br img wbr input"
-    .split()
-)  # fmt: skip
-CODE = frozenset("code kbd samp var".split())
-SKIPPED = frozenset("script style pre textarea svg math template head noscript".split())
+INLINE = words_of(
+    "a abbr b bdi bdo cite data del dfn em font i ins label mark q s small span strong sub sup time tt u"
+) | words_of("br img wbr input")
+CODE = words_of("code kbd samp var")
+SKIPPED = words_of("script style pre textarea svg math template head noscript")
 
 
 class _Runs(HTMLParser):
@@ -48,9 +48,7 @@ class _Runs(HTMLParser):
             marks = [*self._marks, *pairs_of_tags(self._content, self._tag_spans)]
             if self._code is not None:
                 marks.append(Mark(self._code[1], len(self._content), STOP))
-            self.runs.append(
-                Run(self._content, [*self._places, end], sorted(marks, key=lambda mark: mark.begin))
-            )
+            self.runs.append(Run(self._content, [*self._places, end], sorted(marks, key=lambda mark: mark.begin)))
         self._begin()
 
     def _place(self) -> int:

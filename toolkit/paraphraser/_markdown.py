@@ -37,19 +37,23 @@ def _recorded(name: str, rule: Callable[[StateInline, bool], bool], state: State
     """Apply a rule, and record its name, its places, and the marks of emphasis that it found."""
     begin, delimiters = state.pos, state.delimiters
     count = len(delimiters)
-    label_end = state.md.helpers.parseLinkLabel(state, begin, True) if name == "link" and state.src[begin] == "[" else -1
+    label_end = (
+        state.md.helpers.parseLinkLabel(state, begin, True) if name == "link" and state.src[begin] == "[" else -1
+    )
     applies = rule(state, silent)
     if applies and not silent:
-        events = state.env.setdefault(("events", state.src), [])
-        events.append((name, begin, state.pos, label_end, [(delimiters, i) for i in range(count, len(delimiters))]))
+        env: dict[Any, Any] = state.env  # type: ignore[assignment]
+        events = env.setdefault(("events", state.src), {})
+        found = [(delimiters, i) for i in range(count, len(delimiters))]
+        events[name, begin, state.pos] = label_end, found  # equal texts have equal ones
     return applies
 
 
 def markdown_runs(text: str) -> tuple[list[Run], list[Any]]:
-    """The runs of text of a document in order, and all else of it, for comparison.
+    r"""The runs of text of a document in order, and all else of it, for comparison.
 
     Args:
-        text: Markdown, with "\\n" at the ends of lines.
+        text: Markdown, with "\n" at the ends of lines.
     """
     front = FRONT.match(text)
     start = front.end() if front else 0
@@ -65,13 +69,15 @@ def markdown_runs(text: str) -> tuple[list[Run], list[Any]]:
         if token.type != "inline":
             structure.append((token.type, token.tag, token.markup, token.info, token.content))
             continue
-        structure.append([(c.type, c.tag, c.markup, c.attrs) for c in token.children or () if c.type not in ("text", "softbreak")])
+        structure.append(
+            [(c.type, c.tag, c.markup, c.attrs) for c in token.children or () if c.type not in ("text", "softbreak")]
+        )
         structure += [c.content for c in token.children or () if c.type in ("code_inline", "html_inline", "image")]
         assert token.map is not None and before is not None
         content_places = _places(token.content, token.map[0], lines, places, before.type, cursors)
         if content_places is None or DIRECTIVE.match(token.content):
             continue
-        events = env.get(("events", token.content), [])
+        events = env.get(("events", token.content), {})
         label = LABEL.match(token.content)
         marks = _marks(token.content, events)
         if label is not None:
@@ -109,11 +115,11 @@ def _places(
     return content_places
 
 
-def _marks(content: str, events: list[Any]) -> list[Mark]:
+def _marks(content: str, events: dict[Any, Any]) -> list[Mark]:
     """The marks within a text."""
     marks: list[Mark] = []
     tags, delimiters = [], {}
-    for name, begin, end, label_end, found in events:
+    for (name, begin, end), (label_end, found) in events.items():
         raw = content[begin:end]
         if name == "link":
             marks.append(Mark(begin, begin + 1, "open", (label_end, end)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from sentencex import segment
@@ -100,7 +101,7 @@ def sentences_of(run: Run, lang: str) -> list[Sentence]:
     ends = sorted({*starts, *(mark.begin for mark in breaks), len(run.text)})
     ends = [place for place in ends if not any(first < place < last for first, last in kept)]
     sentences = []
-    for begin, end in zip(ends, ends[1:], strict=False):
+    for begin, end in pairwise(ends):
         if not any(mark.begin <= begin < mark.end for mark in breaks):
             sentence = _sentence(run, begin, end, marks)
             sentences += [sentence] if any(map(str.isalpha, sentence.text)) else []

@@ -10,7 +10,6 @@ from sentencex import segment
 from toolkit.data.rows import Candidate, Scores
 from toolkit.paraphraser.form import CLOSING, MARKS
 
-
 Span = tuple[int, int]
 
 

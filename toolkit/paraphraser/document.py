@@ -138,11 +138,7 @@ def _written(paraphrase: str, kind: str, sentence: Sentence) -> str:
     tags = sorted({mark for piece in sentence.pieces for mark in (piece.wrap or (piece.text,))}, key=len, reverse=True)
     parts = [paraphrase]
     for tag in tags:
-        parts = [
-            part
-            for whole in parts
-            for part in ([whole] if whole in tags else _split(whole, tag))
-        ]
+        parts = [part for whole in parts for part in ([whole] if whole in tags else _split(whole, tag))]
     return "".join(part if part in tags else html.escape(part, quote=False) for part in parts)
 
 

@@ -32,8 +32,8 @@ from toolkit.paraphraser.document import ParaphrasedDocument, check_kind, docume
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
-from toolkit.paraphraser.protect import LOST, _around, _masked, _Masked, _Piece, _pieces
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
+from toolkit.paraphraser.protect import LOST, _around, _Masked, _masked, _Piece, _pieces
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -434,9 +434,10 @@ class Paraphraser:
         """The candidates of texts from those of their parts; parts that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
         constraints: dict[str, ConstraintSet] = {}
-        for part in (part for parts in parts_by_text for part in parts if part.row is not None):
-            rows.setdefault(part.row.id, part.row)
-            constraints[part.row.id] = part.constraints
+        for part in (part for parts in parts_by_text for part in parts):
+            if part.row is not None:
+                rows.setdefault(part.row.id, part.row)
+                constraints[part.row.id] = part.constraints
         finished_rows = self._finished_rows(rows, settings, constraints)
         candidates_by_row = {
             row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
@@ -476,7 +477,7 @@ class Paraphraser:
         for begin, end, is_read in spans:
             inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
             taken = (*constraint_set.positive, *constraint_set.negative)
-            masked = _masked(text[begin:end], inner, self.lm is not None, taken)
+            masked = _masked(text[begin:end], inner, self.lm is not None, taken, self._spells)
             part = _Part(text[begin:end], masked)
             if is_read and any(map(str.isalpha, masked.rest)):
                 is_alone = len(spans) == 1
@@ -544,7 +545,7 @@ class Paraphraser:
             ValueError: The kind is unknown, or a setting is out of its range.
         """
         check_kind(kind)
-        overrides = {
+        overrides: dict[str, Any] = {
             "n": n,
             "seed": seed,
             "protect": _several(protect, "a list of classes to protect"),
@@ -621,6 +622,13 @@ class Paraphraser:
         reader = self.forward or self.model
         assert reader is not None
         return len(reader.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+
+    def _spells(self, piece: str) -> bool:
+        """Whether two translators have all characters of a piece, and so copy it; small models change it."""
+        if self.forward is None or self.model is None:
+            return False
+        vocabularies = (self.forward.source, self.forward.target, self.model.source, self.model.target)
+        return all(vocabulary.unk not in vocabulary.encode([piece])[0] for vocabulary in vocabularies)
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
@@ -782,9 +790,7 @@ def _candidates_of(
         Paraphrases by rank, then those that were refused; of a text of which several parts are paraphrased only
         paraphrases, or if there are none those that lack a piece.
     """
-    candidates = [
-        [] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang) for part in parts
-    ]
+    candidates = [[] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang) for part in parts]
     if len(parts) == 1:
         return candidates[0]
     texts = [part.text for part in parts]

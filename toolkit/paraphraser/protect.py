@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -29,13 +29,17 @@ QUANTITY = (
     rf"|(?<![\w.,]){NUMBER}(?:\s?(?:[x×]|-|–|to)\s?{NUMBER})*[\s\u00a0-]?(?:{UNITS})(?![\w/])"  # 10 kg, 20 x 30 cm
     r"|(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])|(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?(?![\w:])"  # 2026-05-01
 )
-FILES = "py|js|tsx?|jsx|json|ya?ml|md|txt|csv|tsv|toml|cfg|ini|html?|css|sh|c|h|cpp|go|rs|java|log|xml|pdf|png|jpe?g|zip|gz|exe|dll"
+FILES = (
+    "py|js|tsx?|jsx|json|ya?ml|md|txt|csv|tsv|toml|cfg|ini|html?|css|sh|c|h|cpp|go|rs|java|log|xml|pdf|png|jpe?g|zip"
+    "|gz|exe|dll"
+)
 CODE = (
     r"`+[^`\n]+`+"  # as Markdown marks it
     r"|(?:(?<=^)|(?<=\n))(?:feat|fix|docs?|chore|refactor|tests?|perf|build|ci|style|revert)(?:\([^()\n]*\))?!?:(?=\s)"
     r"|(?<![\w.])[A-Za-z_][\w.]*\([^()\n]*\)(?:\.\w+\(\))*"  # parse(x)
     rf"|(?<![\w/])(?:[\w~.-]*/)*[\w.-]+\.(?:{FILES})\b(?::\d+)?"  # src/main.py:3
-    r"|(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)+|(?<![\w-])--?[a-z][\w-]*(?:=\S+)?(?<![.,;:!?])"  # /etc/hosts, --all
+    r"|(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)+"
+    r"|(?<![\w-])--?[a-z][\w-]*(?:=\S+)?(?<![.,;:!?])"  # /etc/hosts, --all
     r"|(?<![\w-])(?=\w*[A-Za-z])\w*[A-Za-z0-9]_\w+|(?<![\w.])v?\d+\.\d+\.\d+(?:[\w.-]*\w)?"  # snake_case, v1.2.3
     r"|(?<![\w-])[A-Z]{2,}-\d+(?![\w-])|(?<!\w)#\d+\b|(?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}(?!\w)"  # AB-12, #7
     r"|(?<!\w)(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)+(?!\w)|(?<!\w)[A-Z]+\d[A-Z0-9]{3,}(?!\w)"  # AB-1C-99
@@ -109,6 +113,7 @@ ENDS = re.compile(r"[.!?…:;,。！？：；，)\]”’\"'\n–—-]\s*$")  # 
 STOPS = re.compile(r"[.!?…:;。！？：；]\s*$")
 BEGINS = re.compile(r"\s*[,:;–—]|\s+-\s|\s*\n")  # after one
 EDGES = ("url", "mail", "mention", "hashtag", "emoji", OWN)  # those that often stand beside a sentence
+COPIED = ("url", "mail", "code", OWN)  # ours: those that translators copy where they can spell them
 LEAST_WORDS = 2  # ours: a shorter text has no paraphrase
 
 
@@ -143,12 +148,12 @@ OwnPatterns = Annotated[tuple[str, ...], _check_patterns]
 
 @dataclass(frozen=True, kw_only=True)
 class Protection(Settings):
-    """What of the texts of a command stays letter for letter.
+    r"""What of the texts of a command stays letter for letter.
 
     Attributes:
         protect: Classes of what stays letter for letter: "code", "url", "mail", "placeholder", "mention", "hashtag",
             "quantity" (a number with its unit), "emoji"; or "none" alone.
-        protect_patterns: Regular expressions of what else does: --protect_patterns "ART\\.[0-9]+".
+        protect_patterns: Regular expressions of what else does: --protect_patterns "ART\.[0-9]+".
     """
 
     GROUP = "what stays of a text"
@@ -274,8 +279,8 @@ def _around(text: str, pieces: Sequence[_Piece], lang: str) -> list[tuple[int, i
     pieces = list(pieces)
     while pieces and (cut := _cut_before(text, begin, pieces[0], lang)) and _word_count(text[cut:end], pieces[1:], cut):
         begin, pieces = cut, pieces[1:]
-    while pieces and (cut := _cut_after(text, end, pieces[-1], lang)) and _word_count(
-        text[begin:cut], pieces[:-1], begin
+    while (
+        pieces and (cut := _cut_after(text, end, pieces[-1], lang)) and _word_count(text[begin:cut], pieces[:-1], begin)
     ):
         end, pieces = cut, pieces[:-1]
     spans, start = ([(0, begin, False)] if begin else []), begin
@@ -303,7 +308,12 @@ def _cut_before(text: str, begin: int, piece: _Piece, lang: str) -> int:
     cut = piece.end + (mark.end() if mark else 0)
     if cut == piece.end:  # a letter follows at once
         return 0
-    if BEGINS.match(rest) or (piece.kind == "code" and piece.text.endswith(":")) or piece.reading.endswith((":", ".", "!", "?")) or piece.kind == "emoji":
+    if (
+        BEGINS.match(rest)
+        or (piece.kind == "code" and piece.text.endswith(":"))
+        or piece.reading.endswith((":", ".", "!", "?"))
+        or piece.kind == "emoji"
+    ):
         return cut
     first = LETTERS.match(text, cut)
     if piece.kind not in EDGES or lang != "en" or first is None:
@@ -362,7 +372,7 @@ class _Masked:
     def recased(self, text: str) -> str:
         """A text with the readings in their own case."""
         for reading, _ in self.readings:
-            text = _finder([reading]).sub(lambda match, reading=reading: reading, text)
+            text = _finder([reading]).sub(reading.replace("\\", r"\\"), text)
         return text
 
     def restored(self, paraphrase: str) -> tuple[str, _Piece | None]:
@@ -405,7 +415,13 @@ def _finder(readings: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
-def _masked(text: str, pieces: Sequence[_Piece], is_asked: bool, taken: Sequence[str] = ()) -> _Masked:
+def _masked(
+    text: str,
+    pieces: Sequence[_Piece],
+    is_asked: bool,
+    taken: Sequence[str] = (),
+    spells: Callable[[str], bool] | None = None,
+) -> _Masked:
     """A text with what a model reads for its pieces.
 
     >>> text = "Hi {name}, mail jo@a.org."
@@ -417,6 +433,7 @@ def _masked(text: str, pieces: Sequence[_Piece], is_asked: bool, taken: Sequence
         pieces: What of it is kept.
         is_asked: Whether the model is asked in words: it reads the pieces themselves.
         taken: Words that cannot stand in, because they are required or avoided.
+        spells: Whether a model that copies addresses and code reads a piece as it is.
     """
     rest, start = "", 0
     for piece in pieces:
@@ -433,11 +450,12 @@ def _masked(text: str, pieces: Sequence[_Piece], is_asked: bool, taken: Sequence
         elif piece.text in by_text:
             reading = by_text[piece.text]
         else:
-            reading = piece.reading or _stand_in(piece, used)
+            is_spelled = spells is not None and piece.kind in COPIED and spells(piece.text)
+            reading = piece.reading or (piece.text if is_spelled else _stand_in(piece, used))
         by_text[piece.text] = reading
         used.add(reading.lower())
         shown = reading
-        if not piece.reading and not is_asked:
+        if not piece.reading and reading != piece.text:
             shown = reading.upper() if is_upper else reading.lower() if is_lower else reading
         readings.append((reading, piece))
         masked, start = masked + text[start : piece.begin] + shown, piece.end
@@ -451,7 +469,7 @@ def _stand_in(piece: _Piece, used: Collection[str]) -> str:
     >>> [_stand_in(_Piece(0, 1, "placeholder", text), ()) for text in ("{count}", "%s", "{user_name}", "{date}")]
     ['47', 'Boston', 'Tom', 'Friday']
     """
-    words = TOWNS
+    words: Sequence[str] = TOWNS
     if piece.kind in ("mention", "mail"):
         words = PEOPLE
     elif piece.kind == "placeholder":

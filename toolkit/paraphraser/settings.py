@@ -61,8 +61,8 @@ class Paraphrasing(Settings):
             (`toolkit.score.judge`). Only "dual", "usable", max_dual_nll and min_usable take the time of a backward
             score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
-        protect: What of a text stays letter for letter, of `toolkit.paraphraser.protect.CLASSES`: "code", "url", "mail",
-            "placeholder", "mention", "hashtag", "quantity" (a number with its unit) and "emoji".
+        protect: What of a text stays letter for letter, of `toolkit.paraphraser.protect.CLASSES`: "code", "url",
+            "mail", "placeholder", "mention", "hashtag", "quantity" (a number with its unit) and "emoji".
         protect_patterns: Regular expressions of what else does.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
