@@ -2,7 +2,7 @@
 
     python -m research.experiments.protected_texts --model starter/paraphraser --json FILE
 
-Three ways are compared on the same texts (protected_texts.tsv, of class and text): refusing what lost a piece ("refused"),
+Three ways are compared on the texts of protected_texts.tsv (class and text): refusing what lost a piece ("refused"),
 requiring the pieces of the decoder as they stand ("required"), and the way of `Paraphraser` ("protected"): pieces are
 cut off or masked, and put back. The outputs are in the result, to be read.
 """
