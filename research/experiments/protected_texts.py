@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.paraphraser.protect import CLASSES, _pieces
+from toolkit.paraphraser.protect import CLASSES, kept_pieces
 
 TEXTS = Path(__file__).with_name("protected_texts.tsv")
 PATTERN = r"ART\.\d\d/\w"  # of the class "pattern"
@@ -31,7 +31,7 @@ def measure(paraphraser: Paraphraser) -> dict[str, Any]:
     """By way, how many texts of each class have an output, and how many outputs have all pieces; and the outputs."""
     rows = read_texts()
     texts = [text for _, text in rows]
-    pieces = [[piece.text for piece in _pieces(text, CLASSES, [PATTERN])] for text in texts]
+    pieces = [[piece.text for piece in kept_pieces(text, CLASSES, [PATTERN])] for text in texts]
     protected: dict[str, Any] = {"protect": CLASSES, "protect_patterns": [PATTERN]}
     ways: dict[str, dict[str, Any]] = {
         "refused": {"protect": ()},

@@ -33,7 +33,7 @@ from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
-from toolkit.paraphraser.protect import LOST, _around, _Masked, _masked, _Piece, _pieces
+from toolkit.paraphraser.protect import LOST, _around, _Masked, _masked, _Piece, kept_pieces
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -421,7 +421,7 @@ class Paraphraser:
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
-        pieces = [_pieces(text, settings.protect, settings.protect_patterns) for text in texts]
+        pieces = [kept_pieces(text, settings.protect, settings.protect_patterns) for text in texts]
         parts_by_text = [
             self._parts(text, text_pieces, constraint_set, template)
             for text, text_pieces, constraint_set in zip(texts, pieces, sets, strict=True)
@@ -559,7 +559,7 @@ class Paraphraser:
         parts, before = [], ""
         for sentence in sentences:
             if sentence.is_readable:
-                pieces = _pieces(sentence.text, settings.protect, settings.protect_patterns, sentence.pieces)
+                pieces = kept_pieces(sentence.text, settings.protect, settings.protect_patterns, sentence.pieces)
                 parts.append(self._parts(sentence.text, pieces, before=f"{before} " if before else ""))
             before = sentence.text
         candidates: list[list[Candidate]] = []

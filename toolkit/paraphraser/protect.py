@@ -192,12 +192,12 @@ class _Piece:
         return _Piece(self.begin + offset, self.end + offset, self.kind, self.text, self.reading, self.wrap)
 
 
-def _pieces(
+def kept_pieces(
     text: str, classes: Collection[str], patterns: Sequence[str] = (), marked: Sequence[_Piece] = ()
 ) -> list[_Piece]:
     """What of a text is kept, in order; pieces do not overlap.
 
-    >>> [(piece.kind, piece.text) for piece in _pieces("Hi @sam, {n} files (5 GB) are at www.a.org/b.", CLASSES)]
+    >>> [(piece.kind, piece.text) for piece in kept_pieces("Hi @sam, {n} files (5 GB) are at www.a.org/b.", CLASSES)]
     [('mention', '@sam'), ('placeholder', '{n}'), ('quantity', '5 GB'), ('url', 'www.a.org/b')]
 
     Args:
@@ -219,7 +219,7 @@ def _pieces(
             continue
         if kind == MARKUP:
             inner = match[2]
-            if inner != inner.strip() or _pieces(inner, classes, patterns):
+            if inner != inner.strip() or kept_pieces(inner, classes, patterns):
                 continue
             wrap = text[begin : match.start(2)], text[match.end(2) : end]
             taken.append(_Piece(begin, end, "placeholder", text[begin:end], normalize(inner), wrap))
@@ -264,7 +264,7 @@ def _around(text: str, pieces: Sequence[_Piece], lang: str) -> list[tuple[int, i
     """A text in spans: those that are paraphrased, and between them those that stay.
 
     >>> text = "@sam Thanks for the quick help! 🎉 More on www.a.org."
-    >>> [text[begin:end] for begin, end, is_read in _around(text, _pieces(text, CLASSES), "en") if is_read]
+    >>> [text[begin:end] for begin, end, is_read in _around(text, kept_pieces(text, CLASSES), "en") if is_read]
     ['Thanks for the quick help!', 'More on www.a.org.']
 
     Args:
@@ -425,7 +425,7 @@ def _masked(
     """A text with what a model reads for its pieces.
 
     >>> text = "Hi {name}, mail jo@a.org."
-    >>> _masked(text, _pieces(text, CLASSES), False).text
+    >>> _masked(text, kept_pieces(text, CLASSES), False).text
     'Hi Tom, mail Mary.'
 
     Args:
