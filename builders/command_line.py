@@ -36,6 +36,7 @@ COMMANDS = {
     "train judgment": "train_judgment",
     "augment": "augment_dataset",
     "study": "study_augmentation",
+    "paraphrase": "paraphrase_document",
     "rewrite": "rewrite_text",
     "backtranslate": "backtranslate_text",
     "evaluate parabank": "evaluate_parabank",

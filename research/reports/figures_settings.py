@@ -7,6 +7,7 @@ import typing
 from collections.abc import Sequence
 from typing import Any
 
+from builders.commands.paraphrase_document import ParaphraseDocument
 from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run, ParaBank2TextRun
 from builders.paranet import ParaNetRun
@@ -21,6 +22,7 @@ from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
+from toolkit.paraphraser.protect import Protection
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.shard_runs import LanguageModelSettings, RaySettings, RunSettings
@@ -62,6 +64,7 @@ GROUPS = (
     Group("running text", "input.md#running-text", TextRun, ("lang", *own_names(TextRun))),
     Group("cleaning", "cleaning.md", CleanSettings, own_names(CleanSettings)),
     Group("the run", "run.md", RunSettings, (*own_names(RunSettings), *own_names(Machine), *own_names(Processes))),
+    Group("what stays of a text", "augmentation.md#what-stays-of-a-text", Protection, own_names(Protection)),
     Group("a language model", "language-model.md#candidates-of-a-builder", RunSettings, LANGUAGE_MODEL),
     Group("a server of language models", "language-model.md#a-server", ServerSettings, own_names(ServerSettings)),
     Group("Ray", "ray.md", RunSettings, own_names(RaySettings)),
@@ -203,6 +206,16 @@ def settings_augmentation() -> str:
     return settings_of(AugmentFile)
 
 
+def settings_protection() -> str:
+    """Of what stays of a text."""
+    return group_of("augmentation.md#what-stays-of-a-text")
+
+
+def settings_paraphrase() -> str:
+    """Of parabank paraphrase."""
+    return settings_of(ParaphraseDocument)
+
+
 def settings_study() -> str:
     """Of parabank study."""
     return settings_of(StudyFile)
@@ -268,5 +281,7 @@ MADE = (
     settings_paraphrasing,
     settings_pair_classifier,
     settings_augmentation,
+    settings_protection,
+    settings_paraphrase,
     settings_study,
 )

@@ -31,6 +31,8 @@ class Rotations:
         min_forward: float | None = None,
         min_usable: float | None = None,
         allow_trivial: bool | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
         progress: bool = True,
     ) -> list[list[Candidate]]:
         assert all(isinstance(text, str) and text.strip() for text in texts)

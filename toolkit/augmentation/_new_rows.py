@@ -8,7 +8,7 @@ from typing import Any
 from toolkit.augmentation.label_check import LabelCheck
 from toolkit.augmentation.parts import NewRow, _Part, _parts_of, _SkippedError, _Tags
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.sources import _Paraphrase, _Source
+from toolkit.augmentation.sources import _Paraphrases, _Source
 from toolkit.augmentation.summary import Summary
 
 Rows = Sequence[tuple[int, Mapping[str, Any]]]  # the number of each row in the data set, and its values by column
@@ -45,9 +45,7 @@ def new_rows(
     for number, parts in groups:
         part_paraphrases, position = paraphrases[position : position + len(parts)], position + len(parts)
         try:
-            candidates.append(
-                [NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases, source.none)]
-            )
+            candidates.append([NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases)])
         except _SkippedError as error:
             summary.skip(number, error)
     if check is not None:
@@ -85,24 +83,21 @@ def _part_groups(
             yield number, [parts[column] for column in group]
 
 
-def changed(
-    parts: Sequence[_Part], paraphrases: Sequence[Sequence[_Paraphrase]], none: str
-) -> list[tuple[dict[str, Any], float | None]]:
+def changed(parts: Sequence[_Part], paraphrases: Sequence[_Paraphrases]) -> list[tuple[dict[str, Any], float | None]]:
     """The changes of each possible new row with their least score, best first: the n-th paraphrases of all parts.
 
     Args:
         parts: The texts that are replaced in one new row.
         paraphrases: The paraphrases of each.
-        none: The reason if there are none.
 
     Raises:
         SkippedError: There is no such row; of one column.
     """
     changes_by_part = []
     for part, part_paraphrases in zip(parts, paraphrases, strict=True):
-        skipped_error = _SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
+        skipped_error = _SkippedError(part_paraphrases.none, f"wanted a paraphrase of {part.text!r:.80}, got none")
         part_changes = []
-        for paraphrase in part_paraphrases:
+        for paraphrase in part_paraphrases.best_first:
             try:
                 part_changes.append((part.changes(paraphrase.text), paraphrase.score))
             except _SkippedError as error:

@@ -80,6 +80,8 @@ def augment(
     pivot: Sequence[str] | None = None,
     min_usable: float | None = None,
     avoid: Sequence[str] = (),
+    protect: Sequence[str] | None = None,
+    protect_patterns: Sequence[str] = (),
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -125,6 +127,9 @@ def augment(
         min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English; None is
             what the paraphraser's settings say. Not for pairs.
         avoid: Words or phrases that no paraphrase says.
+        protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`, () for none;
+            None is what the paraphraser's settings say, by default all. Not for pairs.
+        protect_patterns: Regular expressions of what else does. Not for pairs.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -136,6 +141,8 @@ def augment(
     """
     check_several(provenance, "three names as provenance")
     check_several(avoid, "a list of phrases to avoid")
+    check_several(protect or (), "a list of classes to protect")
+    check_several(protect_patterns, "a list of patterns to protect")
     if not isinstance(spans, Mapping | None):
         raise ValueError(f"wanted spans as a mapping from a column of texts to that of its spans, got {spans!r:.60}")
     if not isinstance(keep, str | Sequence | None):
@@ -157,6 +164,8 @@ def augment(
         min_forward=min_forward,
         min_usable=min_usable,
         allow_trivial=allow_trivial,
+        protect=None if protect is None else tuple(protect),
+        protect_patterns=tuple(protect_patterns),
         provenance=tuple(provenance),
         seed=seed,
     )

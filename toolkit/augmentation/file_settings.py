@@ -9,6 +9,7 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.bitext.languages import Language
 from toolkit.chat.settings import LM, PromptedModel
 from toolkit.paraphraser.names import BEST
+from toolkit.paraphraser.protect import Protection
 from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.system.ranges import Machine, Range, Seed
 
@@ -24,7 +25,7 @@ Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == C
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentFile(PromptedModel, MeaningModels, Machine):
+class AugmentFile(PromptedModel, Protection, MeaningModels, Machine):
     """A data set, what new rows are made of, and where they go.
 
     Attributes:
@@ -123,6 +124,8 @@ class AugmentFile(PromptedModel, MeaningModels, Machine):
             keep=self.keep or tuple(self.keep_phrases) or None,
             keep_by=self.keep_by,
             avoid=tuple(self.avoid),
+            protect=tuple(self.protect),
+            protect_patterns=tuple(self.protect_patterns),
             spans=dict(pair.split("=") for pair in self.spans),
             label=self.label,
             balance=self.balance,

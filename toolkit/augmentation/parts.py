@@ -11,6 +11,7 @@ from toolkit.augmentation._spans import Span, find_again, read_spans, wholes, wr
 from toolkit.augmentation._tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.augmentation.settings import Augmentation
 from toolkit.decode.constraint_set import times_said
+from toolkit.paraphraser.protect import CLASSES, OWN, WHAT
 from toolkit.score.guards import ALWAYS, broken_guard
 
 # Why a row, or one of its columns, gets no copy.
@@ -25,7 +26,7 @@ REASONS = {
     "spans_lost": "no paraphrase has every span",
     "label_changed": "the classifier says that every paraphrase has another label",
     "out_of_time": "the minutes were over",
-}
+} | {f"{name}_lost": f"no paraphrase keeps {WHAT[name]} of the text" for name in (*CLASSES, OWN)}
 
 
 class _SkippedError(ValueError):

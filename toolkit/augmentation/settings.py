@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from toolkit.paraphraser.protect import Classes, OwnPatterns
 from toolkit.system.ranges import SEEDS, Count, Range, Settings, Share, between, one_of
 
 VARY = ("separately", "together")
@@ -77,6 +78,8 @@ class Augmentation(Settings):
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats; None likewise.
         min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1]; None likewise.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
+        protect: What of a text stays letter for letter, of `toolkit.paraphraser.protect.CLASSES`; None likewise.
+        protect_patterns: Regular expressions of what else does.
         provenance: Names of three columns of the result: the number of the row that a new row is made of (null in other
             rows), the paraphraser, and the cosine of text and paraphrase; () adds none.
         seed: Of all that is random.
@@ -98,6 +101,8 @@ class Augmentation(Settings):
     min_forward: Forward | None = None
     min_usable: Share | None = None
     allow_trivial: bool = False
+    protect: Classes | None = None
+    protect_patterns: OwnPatterns = ()
     provenance: Provenance = PROVENANCE
     seed: AnySeed = 0
 

@@ -23,6 +23,7 @@ from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.pipeline import reporting_stages
+from toolkit.paraphraser.protect import LOST
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
@@ -47,20 +48,30 @@ class _Paraphrase(NamedTuple):
     score: float | None
 
 
+class _Paraphrases(NamedTuple):
+    """The paraphrases of a text.
+
+    Attributes:
+        best_first: Its paraphrases.
+        none: Why there is none, of `parts.REASONS`; if there are some, why there might be none.
+    """
+
+    best_first: list[_Paraphrase]
+    none: str
+
+
 class _Source(Protocol):
     """Where paraphrases come from.
 
     Attributes:
         name: As it is written to the new rows.
         lang: Language of the texts (ISO 639-1).
-        none: The reason of texts for which it has no paraphrase, of `parts.REASONS`.
         record: What its paraphrases depend on, besides the files of the model or of the pairs.
         stages: How many of its stages report a text to the progress bar.
     """
 
     name: str
     lang: str
-    none: str
     record: dict[str, Any]
     stages: int
 
@@ -69,7 +80,7 @@ class _Source(Protocol):
         """A sentence encoder for that language, if there is one."""
         ...
 
-    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """At most so many paraphrases of each text, best first; more, where some may be refused later (`choose`)."""
         ...
 
@@ -81,8 +92,6 @@ class _Model:
         paraphraser: The model.
         settings: Its seed, whether the decoder says the phrases that a text must keep, the floors, and what is trivial.
     """
-
-    none = "no_paraphrase"
 
     def __init__(self, paraphraser: Paraphraser, settings: Augmentation) -> None:
         self.name, self.lang = paraphraser.name, paraphraser.lang
@@ -106,7 +115,7 @@ class _Model:
         """See `_Source`."""
         return self.paraphraser.encoder
 
-    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """See `_Source`."""
         candidate_lists = self.paraphraser.candidates(
             [part.text for part in parts],
@@ -118,14 +127,15 @@ class _Model:
             min_forward=self.settings.min_forward,
             min_usable=self.settings.min_usable,
             allow_trivial=self.settings.allow_trivial or None,
+            protect=self.settings.protect,
+            protect_patterns=self.settings.protect_patterns or None,
             progress=False,
         )
         return [
-            [
-                _Paraphrase(candidate.text, candidate.scores.semantic)
-                for candidate in candidates
-                if candidate.rank is not None
-            ]
+            _Paraphrases(
+                [_Paraphrase(c.text, c.scores.semantic) for c in candidates if c.rank is not None],
+                next((c.reason for c in candidates if c.reason in LOST), "no_paraphrase"),
+            )
             for candidates in candidate_lists
         ]
 
@@ -143,7 +153,6 @@ class _Pairs:
         avoid: Words or phrases that no paraphrase says.
     """
 
-    none = "not_in_pairs"
     stages = 1
 
     def __init__(
@@ -174,7 +183,7 @@ class _Pairs:
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)
 
-    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[list[_Paraphrase]]:
+    def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """See `_Source`; all that there are, because some may be refused."""
         plain_texts = [plain(part.text, self.lang) for part in parts]
         keys = [body.lower().rstrip(STOPS) for body, _ in plain_texts]
@@ -188,10 +197,13 @@ class _Pairs:
                 continue
             paraphrases[key].append(_Paraphrase(paraphrase, semantic))
         return [
-            _distinct_paraphrases(
-                [_Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
-                part.text,
-                self._key,
+            _Paraphrases(
+                _distinct_paraphrases(
+                    [_Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
+                    part.text,
+                    self._key,
+                ),
+                "not_in_pairs",
             )
             for part, key, (_, form) in zip(parts, keys, plain_texts, strict=True)
         ]

@@ -16,16 +16,17 @@ from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width ASCII
 QUOTES = re.compile(r"(?<=\w)[`´](?=\w)|(?<!`)``(?!`)|´")  # apostrophes and quotes of keyboards and corpora
-EXACT = re.compile(
-    r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@])(?:[\w-]+\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # a mail address
-    r"|(?<![\w&])(?:@\w+|#\w*[^\W\d]\w*)"  # @mention, #hashtag
-    r"|\{\{[^{}]*\}\}|\$?\{[^{}]*\}|\$[A-Za-z_]\w*"  # {{name}}, {name}, ${name}, $NAME
+URL = r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@])(?:[\w-]+\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
+MAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+MENTION, HASHTAG = r"(?<![\w&])@\w+", r"(?<![\w&])#\w*[^\W\d]\w*"
+FIELD = (
+    r"\{\{[^{}]*\}\}|\$?\{[^{}]*\}|\$[A-Za-z_]\w*"  # {{name}}, {name}, ${name}, $NAME
     r"|%\(\w+\)[a-z]|%(?:\d+\$)?(?:\.?\d+)?[sdifgxcr@](?!\w)|%[A-Z_]+%"  # %(name)s, %s, %1$s, %.2f, %PATH%
-    r"|</?[A-Za-z][^<>]*>|<[^\s<>]+>|&(?:#x?[\da-fA-F]+|[A-Za-z]+\d*);"  # <b>, <name>, &amp;
-    r"|\[[^\[\]\s]+\](?:\([^()\s]*\))?|(?<!\w)__\w+?__(?!\w)"  # [MASK], [text](address), __NAME__
-    r"|(?<!\w)[:;=]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
 )
+TAG = r"</?[A-Za-z][^<>]*>|<[^\s<>]+>|&(?:#x?[\da-fA-F]+|[A-Za-z]+\d*);"  # <b>, <name>, &amp;
+SLOT = r"\[[^\[\]\s]+\](?:\([^()\s]*\))?|(?<!\w)__\w+?__(?!\w)"  # [MASK], [text](address), __NAME__
+SMILEY = r"(?<!\w)[:;=]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
+EXACT = re.compile("|".join((URL, MAIL, MENTION, HASHTAG, FIELD, TAG, SLOT, SMILEY)))
 AFTER_ADDRESS = ".,!?;:'…。，！？"  # ends the sentence, not the address
 BULLET = re.compile(r"\s*(?:[-*+>•]|#{1,6}|\d+[.)])\s")
 CHINESE_BRACKETS = frozenset("【】《》〈〉「」『』")  # other languages have quotes or italics for them

@@ -3,6 +3,7 @@
 __all__ = [
     "baselines",
     "card",
+    "document",
     "english",
     "evaluation",
     "form",
@@ -10,6 +11,7 @@ __all__ = [
     "names",
     "paraphraser",
     "pipeline",
+    "protect",
     "settings",
     "syntax",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sentencex import segment
@@ -10,8 +10,10 @@ from sentencex import segment
 from toolkit.data.rows import Candidate, Scores
 from toolkit.paraphraser.form import CLOSING, MARKS
 
+Span = tuple[int, int]
 
-def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
+
+def parts_of(text: str, lang: str, fits: Callable[[str], bool], kept: Sequence[Span] = ()) -> list[str]:
     r"""The paragraphs of a text that fit as they are, and the sentences of the others, with their white space.
 
     A paragraph ends where a line ends with a mark, or is empty; other lines are taken as wrapped.
@@ -23,18 +25,37 @@ def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
         text: Any text.
         lang: Its language (ISO 639-1).
         fits: Whether a text is short enough.
+        kept: Spans that no part ends within; a paragraph with one is cut into sentences, so that the others do not
+            depend on it.
 
     Returns:
         The parts, which make the text if they are joined. A part may be white space alone, or may not fit.
     """
-    parts, paragraph = [], ""
+    parts, paragraph, place = [], "", 0
     for line in text.splitlines(keepends=True):
         paragraph += line
         if not line.strip() or line.rstrip().rstrip(CLOSING).endswith(MARKS):
             parts.append(paragraph)
             paragraph = ""
     parts += [paragraph] if paragraph else []
-    return [part for whole in parts for part in ([whole] if fits(whole) else segment(lang, whole))]
+    sentences: list[str] = []
+    for whole in parts:
+        holds = any(begin < place + len(whole) and place < end for begin, end in kept)
+        sentences += [whole] if fits(whole) and not holds else segment(lang, whole)
+        place += len(whole)
+    return list(_whole(sentences, kept))
+
+
+def _whole(parts: Sequence[str], kept: Sequence[Span]) -> Iterator[str]:
+    """Parts of a text, those joined that end within a span."""
+    joined, place = "", 0
+    for part in parts:
+        joined, place = joined + part, place + len(part)
+        if not any(begin < place < end for begin, end in kept):
+            yield joined
+            joined = ""
+    if joined:
+        yield joined
 
 
 def join(parts: Sequence[str], paraphrases: Sequence[Sequence[Candidate]], n: int) -> list[Candidate]:

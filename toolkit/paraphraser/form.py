@@ -16,7 +16,18 @@ from toolkit.paraphraser.english import _joined_up, _set_apart
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
 CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
-QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
+QUOTES = {  # the pair that begins with a mark, the longer before the shorter
+    "„": ("„", "“"),
+    "“": ("“", "”"),
+    "«\u00a0": ("«\u00a0", "\u00a0»"),
+    "«\u202f": ("«\u202f", "\u202f»"),
+    "« ": ("« ", " »"),
+    "«": ("«", "»"),
+    "``": ("``", "''"),  # of the Penn Treebank
+}
+DASH = re.compile(r"(?<=\w)(\s?[–—]\s?)(?=\w)")
+PLAIN_DASH = re.compile(r"(?<=\w) - (?=\w)")
+WIDE, NARROW = re.compile(r"[.!?][\"'”’)]? {2}(?=\S)"), re.compile(r"([.!?][\"'”’)]?) (?=[^\W_a-z])")
 OPENING = re.compile(r"(?<![\w.,!?…])'(?=\w)")  # begins a word: a single quote that opens
 PRONOUN = re.compile(r"I(?:'\w+)?\b")
 LOWER_PRONOUN = re.compile(r"\bi(?=\b(?!\.))")  # not that of "i.e."
@@ -40,27 +51,33 @@ class Form:
         case: "upper" and "lower" where all its letters have one case, "first_lower" where only the first is lower and
             others have capitals, "" for any other text.
         marked: Whether it ends with a mark.
-        quotes: A pair of double quotation marks; "" for straight ones.
+        quotes: A pair of double quotation marks; () for straight ones.
         apostrophe: Its apostrophe, which also closes single quotes.
         opening: The mark that opens single quotes.
         words: Its words with a capital, which keep it at the beginning of a lower-cased text.
         clitics: Whether its "n't" and "'s" stand apart, as tokenisers write English.
         marks: Whether its marks do.
+        dash: The dash between its words; "" where it has none.
+        ellipsis: Whether it has the sign of an ellipsis, and no three full stops.
+        wide: Whether two spaces part its sentences.
     """
 
     before: str
     after: str
     case: str
     marked: bool
-    quotes: str
+    quotes: tuple[str, ...]
     apostrophe: str
     opening: str
     words: frozenset[str]
     clitics: bool = False
     marks: bool = False
+    dash: str = ""
+    ellipsis: bool = False
+    wide: bool = False
 
 
-def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
+def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> tuple[str, Form]:
     r"""A text as a model has seen its like, and its form.
 
     >>> plain("  the elevator is “broken”\n", "en")[0]
@@ -74,15 +91,17 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         text: Any text with a visible character.
         lang: Its language (ISO 639-1).
         mark: Whether a text without a mark at its end gets one.
+        cased: Of the text, what its case is told by; None is all of it.
     """
     body = text.strip()
     body, clitics, marks = _joined_up(body) if lang == "en" else (body, False, False)
-    quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
+    quotes = next((pair for mark, pair in QUOTES.items() if mark in body and pair[1] in body), ())
+    dash = DASH.search(body) if lang not in OWN_PUNCTUATION else None
     apostrophe = "’" if "’" in body else "'"
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
-        case=_letter_case(body),
+        case=_letter_case(body if cased is None else cased.strip()),
         marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,
@@ -90,7 +109,12 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
         clitics=clitics,
         marks=marks,
+        dash=dash[1] if dash else "",
+        ellipsis="…" in body and "..." not in body,
+        wide=WIDE.search(text.strip()) is not None,
     )
+    if quotes and lang not in OWN_PUNCTUATION:
+        body = body.replace(quotes[0], '"').replace(quotes[1], '"')
     body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
     if form.case == "upper":
         body = body.lower()
@@ -145,8 +169,15 @@ def formed(paraphrase: str, form: Form) -> str:
     if form.quotes:
         pair = cycle(form.quotes)
         paraphrase = re.sub('"', lambda _: next(pair), paraphrase)
+    if form.dash:
+        paraphrase = PLAIN_DASH.sub(form.dash, paraphrase)
+    if form.ellipsis:
+        paraphrase = paraphrase.replace("...", "…")
     paraphrase = _set_apart(paraphrase, form.clitics, form.marks)
-    paraphrase = OPENING.sub(form.opening, paraphrase).replace("'", form.apostrophe)
+    if form.quotes != QUOTES["``"]:
+        paraphrase = OPENING.sub(form.opening, paraphrase).replace("'", form.apostrophe)
+    if form.wide:
+        paraphrase = NARROW.sub(r"\1  ", paraphrase)
     return form.before + paraphrase + form.after
 
 

@@ -6,7 +6,7 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
@@ -28,10 +28,12 @@ from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser._sentences import join, parts_of
+from toolkit.paraphraser.document import ParaphrasedDocument, check_kind, document_sentences, paraphrased
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
+from toolkit.paraphraser.protect import LOST, _around, _Masked, _masked, _Piece, kept_pieces
 from toolkit.paraphraser.settings import MEANING, Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -61,6 +63,7 @@ LONGEST_ASKED = 4000  # ours: characters of a text that a language model is aske
 MORE = 2  # ours: paraphrases that a language model is asked for, for each that is wanted; some are refused
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
+NO_CONSTRAINTS = ConstraintSet()
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
 
 
@@ -283,6 +286,8 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """The best paraphrases of each text.
 
@@ -305,6 +310,10 @@ class Paraphraser:
             allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
             min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English: a
                 high one gives fewer paraphrases and surer ones.
+            protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`; () for
+                none. A text in which a piece cannot be kept has no paraphrase; the reason of its candidates names the
+                class: "url_lost".
+            protect_patterns: Regular expressions of what else does ("pattern_lost").
 
         Returns:
             For each text at most n paraphrases, best first, in its own form (case, quotes, white space). Fewer, or
@@ -315,7 +324,7 @@ class Paraphraser:
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
         args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        candidate_lists = self.candidates(texts, *args, min_usable)
+        candidate_lists = self.candidates(texts, *args, min_usable, protect, protect_patterns)
         return [
             [candidate.text for candidate in candidates if candidate.rank is not None] for candidates in candidate_lists
         ]
@@ -335,13 +344,15 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
         Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
         args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        return list(self.stream(texts, *args, min_usable))
+        return list(self.stream(texts, *args, min_usable, protect, protect_patterns))
 
     def stream(
         self,
@@ -358,6 +369,8 @@ class Paraphraser:
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
         min_usable: float | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
 
@@ -373,6 +386,8 @@ class Paraphraser:
             "max_iou": max_iou,
             "allow_trivial": allow_trivial,
             "min_usable": min_usable,
+            "protect": _several(protect, "a list of classes to protect"),
+            "protect_patterns": _several(protect_patterns, "a list of patterns to protect"),
         }
         settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
         self._check_settings(settings)
@@ -415,47 +430,155 @@ class Paraphraser:
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
+        pieces = [kept_pieces(text, settings.protect, settings.protect_patterns) for text in texts]
+        parts_by_text = [
+            self._parts(text, text_pieces, constraint_set, template)
+            for text, text_pieces, constraint_set in zip(texts, pieces, sets, strict=True)
+        ]
+        yield from self._candidates_by_parts(parts_by_text, sets, settings)
+
+    def _candidates_by_parts(
+        self, parts_by_text: Sequence[Sequence[_Part]], sets: Sequence[ConstraintSet], settings: Paraphrasing
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of texts from those of their parts; parts that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
         constraints: dict[str, ConstraintSet] = {}
-        parts_by_text: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
-        for text, constraint_set in zip(texts, sets, strict=True):
-            parts = parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)))
-            parts_by_text.append([])
-            for number, part in enumerate(parts):
-                if not any(map(str.isalpha, part)):
-                    parts_by_text[-1].append((part, "", None))
-                    continue
-                body, form = plain(part, self.lang, self.mark)
-                before = after = None
-                if self.lm is not None:  # it has read texts of all forms
-                    body = part.strip()
-                    before, after = (
-                        "".join(parts[:number]).strip() or None,
-                        "".join(parts[number + 1 :]).strip() or None,
-                    )
-                part_constraints = _lower_case(constraint_set) if form.case == "upper" else constraint_set
-                if len(parts) > 1:
-                    part_constraints = _within(part_constraints, body)
-                row_id = _row_id(body, part_constraints, before, after)
-                source = with_template(body, template)
-                rows.setdefault(row_id, Row(row_id, "text", source, self.lang, body, self.lang, "", before, after))
-                constraints[row_id] = part_constraints
-                parts_by_text[-1].append((part, row_id, form))
+        for part in (part for parts in parts_by_text for part in parts):
+            if part.row is not None:
+                rows.setdefault(part.row.id, part.row)
+                constraints[part.row.id] = part.constraints
         finished_rows = self._finished_rows(rows, settings, constraints)
         candidates_by_row = {
             row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
         }
-        for constraint_set, text_parts in zip(sets, parts_by_text, strict=True):
-            candidates = [
-                _in_form(part, candidates_by_row[row_id], form, self.lang) if form is not None else []
-                for part, row_id, form in text_parts
-            ]
-            if len(text_parts) == 1:
-                yield candidates[0]
-                continue
-            paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
-            joined_paraphrases = join([part for part, _, _ in text_parts], paraphrases, settings.n)
-            yield [c for c in joined_paraphrases if _meets(c.text, constraint_set)]
+        for constraint_set, parts in zip(sets, parts_by_text, strict=True):
+            yield _candidates_of(parts, candidates_by_row, constraint_set, settings.n, self.lang)
+
+    def _parts(
+        self,
+        text: str,
+        pieces: Sequence[_Piece],
+        constraint_set: ConstraintSet = NO_CONSTRAINTS,
+        template: str | None = None,
+        before: str = "",
+    ) -> list[_Part]:
+        """The parts of a text: those that are paraphrased, with their rows, and those that stay.
+
+        Args:
+            text: The text.
+            pieces: What of it is kept.
+            constraint_set: What its paraphrases must say and must not say.
+            template: Their form.
+            before: What stands before the text.
+        """
+        kept = [(piece.begin, piece.end) for piece in pieces]
+        spans, begin = [], 0
+        for whole in parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)), kept):
+            end = begin + len(whole)
+            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            spans += [(begin + first, begin + last, read) for first, last, read in _around(whole, inner, self.lang)]
+            begin = end
+        constraint_set = replace(
+            constraint_set,
+            positive=tuple(p for p in constraint_set.positive if not any(p in piece.text for piece in pieces)),
+        )
+        parts = []
+        for begin, end, is_read in spans:
+            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            taken = (*constraint_set.positive, *constraint_set.negative)
+            masked = _masked(text[begin:end], inner, self.lm is not None, taken, self._spells)
+            part = _Part(text[begin:end], masked)
+            if is_read and any(map(str.isalpha, masked.rest)):
+                is_alone = len(spans) == 1
+                self._add_row(part, constraint_set, is_alone, template, before + text[:begin], text[end:])
+            parts.append(part)
+        return parts
+
+    def _add_row(
+        self,
+        part: _Part,
+        constraints: ConstraintSet,
+        is_alone: bool,
+        template: str | None,
+        text_before: str,
+        text_after: str,
+    ) -> None:
+        """Give a part the row that is paraphrased, its form and its constraints.
+
+        Args:
+            part: The part.
+            constraints: Of its text.
+            is_alone: Whether the text has no other part.
+            template: Form of the paraphrases.
+            text_before: What stands before it in its text.
+            text_after: And after it.
+        """
+        body, part.form = plain(part.masked.text, self.lang, self.mark, part.masked.rest)
+        body = part.masked.recased(body)
+        before = after = None
+        if self.lm is not None:  # it has read texts of all forms
+            body = part.text.strip()
+            before, after = text_before.strip() or None, text_after.strip() or None
+        part.constraints = _lower_case(constraints) if part.form.case == "upper" else constraints
+        if not is_alone:
+            part.constraints = _within(part.constraints, body)
+        required = part.masked.required(self.lm is not None)
+        part.constraints = replace(part.constraints, positive=(*part.constraints.positive, *required))
+        row_id = _row_id(body, part.constraints, before, after)
+        source = with_template(body, template)
+        part.row = Row(row_id, "text", source, self.lang, body, self.lang, "", before, after)
+
+    def paraphrase_document(
+        self,
+        text: str,
+        kind: str = "plain",
+        n: int = 1,
+        seed: int | None = None,
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] | None = None,
+        progress: bool | None = None,
+    ) -> ParaphrasedDocument:
+        """A document with its sentences in other words and all else as it is.
+
+        Args:
+            text: The document. Headings, list marks, tables, code, tags, addresses of links and front matter stay byte
+                for byte, and so do sentences without a paraphrase. A language model reads the sentence before each.
+            kind: "plain", "markdown" or "html".
+            n: How many documents; each has the next paraphrase of every sentence, and after the last the first again.
+            seed: Of the samples. This and all that follows: None is what the settings say.
+            protect: See `paraphrase`.
+            protect_patterns: Likewise.
+            progress: Whether a bar is shown; None shows one for many sentences.
+
+        Raises:
+            ValueError: The kind is unknown, or a setting is out of its range.
+        """
+        check_kind(kind)
+        overrides: dict[str, Any] = {
+            "n": n,
+            "seed": seed,
+            "protect": _several(protect, "a list of classes to protect"),
+            "protect_patterns": _several(protect_patterns, "a list of patterns to protect"),
+        }
+        settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
+        self._check_settings(settings)
+        sentences = document_sentences(text, kind, self.lang)
+        readable = [sentence for sentence in sentences if sentence.is_readable]
+        is_shown = len(readable) > MANY if progress is None else progress
+        parts, before = [], ""
+        for sentence in sentences:
+            if sentence.is_readable:
+                pieces = kept_pieces(sentence.text, settings.protect, settings.protect_patterns, sentence.pieces)
+                parts.append(self._parts(sentence.text, pieces, before=f"{before} " if before else ""))
+            before = sentence.text
+        candidates: list[list[Candidate]] = []
+        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
+        with rows_bar(len(readable), 0, stages, "paraphrasing", is_shown) as bar:
+            for begin in range(0, len(parts), CHUNK):
+                chunk = parts[begin : begin + CHUNK]
+                candidates += self._candidates_by_parts(chunk, [NO_CONSTRAINTS] * len(chunk), settings)
+                bar.update(len(candidates) - bar.n)
+        return paraphrased(text, kind, self.lang, sentences, candidates, n)
 
     def _finished_rows(
         self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
@@ -525,6 +648,13 @@ class Paraphraser:
         reader = self.forward or self.model
         assert reader is not None
         return len(reader.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+
+    def _spells(self, piece: str) -> bool:
+        """Whether two translators have all characters of a piece, and so copy it; small models change it."""
+        if self.forward is None or self.model is None:
+            return False
+        vocabularies = (self.forward.source, self.forward.target, self.model.source, self.model.target)
+        return all(vocabulary.unk not in vocabulary.encode([piece])[0] for vocabulary in vocabularies)
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
@@ -616,6 +746,16 @@ def _check_text(text: object, index: int) -> None:
         raise ValueError(f"wanted a text at index {index}, got {'an empty string' if not text else 'white space'}")
 
 
+def _several(items: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
+    """Items as a tuple; None of None.
+
+    Raises:
+        ValueError: They are one string.
+    """
+    check_several(items or (), name)
+    return None if items is None else tuple(items)
+
+
 def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[str]]:
     """The phrases of each text.
 
@@ -640,26 +780,85 @@ def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[s
     return iter([list(text_phrases) for text_phrases in phrases])
 
 
-def _in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
-    """Candidates of a plain text in the form of the text itself, whose marks ("`") the plain one may lack.
+@dataclass
+class _Part:
+    """A part of a text.
+
+    Attributes:
+        text: The part.
+        masked: What a model reads of it.
+        row: Of what is paraphrased; None stays as it is.
+        form: Of the part.
+        constraints: What its paraphrases must say and must not say.
+    """
+
+    text: str
+    masked: _Masked
+    row: Row | None = None
+    form: Form | None = None
+    constraints: ConstraintSet = NO_CONSTRAINTS
+
+
+def _candidates_of(
+    parts: Sequence[_Part],
+    candidates_by_row: Mapping[str, Sequence[Candidate]],
+    constraints: ConstraintSet,
+    n: int,
+    lang: str,
+) -> list[Candidate]:
+    """The candidates of a text from those of its parts.
 
     Args:
-        text: The text, as it was given.
+        parts: Of the text.
+        candidates_by_row: By id of a row, those by rank, then those that were refused.
+        constraints: What the text must say and must not say.
+        n: How many paraphrases of it are wanted.
+        lang: Its language (ISO 639-1).
+
+    Returns:
+        Paraphrases by rank, then those that were refused; of a text of which several parts are paraphrased only
+        paraphrases, or if there are none those that lack a piece.
+    """
+    candidates = [[] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang) for part in parts]
+    if len(parts) == 1:
+        return candidates[0]
+    texts = [part.text for part in parts]
+    paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
+    joined = [c for c in join(texts, paraphrases, n) if _meets(c.text, constraints)]
+    read = [place for place, part in enumerate(parts) if part.row is not None]
+    refused = []
+    for place in read if len(read) == 1 or not joined else ():
+        before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
+        refused += [
+            replace(c, text=before + c.text + after)
+            for c in candidates[place]
+            if c.rank is None and (len(read) == 1 or c.reason in LOST)
+        ]
+    return joined + refused
+
+
+def _in_form(part: _Part, candidates: Iterable[Candidate], lang: str) -> list[Candidate]:
+    """Candidates of a plain text in the form of the text itself, with its pieces.
+
+    Args:
+        part: The text, whose marks ("`") the plain one may lack.
         candidates: By rank, then those that were refused.
-        form: Of the text.
         lang: Its language (ISO 639-1).
     """
+    assert part.form is not None
     paraphrases: list[Candidate] = []
     refused: list[Candidate] = []
     for candidate in candidates:
-        text_in_form = formed(candidate.text, form)
-        guard = broken_guard(text, text_in_form, lang, ALWAYS) if candidate.rank is not None else None
-        if guard is not None:
-            refused.append(replace(candidate, text=text_in_form, rank=None, reason=guard))
+        text, lost = part.masked.restored(formed(candidate.text, part.form))
+        reason = candidate.reason
+        if lost is not None:
+            reason = lost.reason
         elif candidate.rank is not None:
-            paraphrases.append(replace(candidate, text=text_in_form, rank=len(paraphrases)))
+            reason = broken_guard(part.text, text, lang, ALWAYS)
+        if candidate.rank is not None and reason is None:
+            paraphrases.append(replace(candidate, text=text, rank=len(paraphrases)))
         else:
-            refused.append(replace(candidate, text=text_in_form))
+            refused.append(replace(candidate, text=text, rank=None, reason=reason))
     return paraphrases + refused
 
 

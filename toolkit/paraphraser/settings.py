@@ -11,6 +11,7 @@ from toolkit.bitext.languages import Language
 from toolkit.evaluate.ibleu import ALPHA
 from toolkit.models.coverage import check_language_of, covers, starter_of_language
 from toolkit.paraphraser.names import STARTER
+from toolkit.paraphraser.protect import CLASSES, Classes, OwnPatterns
 from toolkit.score.guards import GUARDS
 from toolkit.score.meaning import MODELS
 from toolkit.system.ranges import (
@@ -63,6 +64,9 @@ class Paraphrasing(Settings):
             (`toolkit.score.judge`). Only "dual", "usable", max_dual_nll and min_usable take the time of a backward
             score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
+        protect: What of a text stays letter for letter, of `toolkit.paraphraser.protect.CLASSES`: "code", "url",
+            "mail", "placeholder", "mention", "hashtag", "quantity" (a number with its unit) and "emoji".
+        protect_patterns: Regular expressions of what else does.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
         min_usable: The least probability, in [0, 1], that a reader would call a paraphrase usable, in English: a high
@@ -95,6 +99,8 @@ class Paraphrasing(Settings):
     method: Annotated[str, one_of(METHODS)] = "auto"
     rank_by: Annotated[str, one_of(RANKINGS)] = "forward"
     guards: tuple[str, ...] = GUARDS
+    protect: Classes = CLASSES
+    protect_patterns: OwnPatterns = ()
     min_semantic: Annotated[float, between(-1, 1)] | None = 0.5
     min_forward: Annotated[float, between(-math.inf, 0)] | None = None
     min_usable: Share | None = None

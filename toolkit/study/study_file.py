@@ -72,6 +72,8 @@ def study_file(settings: StudyFile) -> Study:
             stratify=True,
             check=check,
             paraphraser=paraphraser,
+            protect=settings.protect,
+            protect_patterns=settings.protect_patterns,
             provenance=(),
             seed=seed,
             progress=False,

@@ -9,6 +9,7 @@ from toolkit.augmentation.settings import VARY
 from toolkit.bitext.languages import Language
 from toolkit.chat.settings import LM, PromptedModel
 from toolkit.paraphraser.names import BEST
+from toolkit.paraphraser.protect import Protection
 from toolkit.score.meaning import MeaningModels
 from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 
@@ -20,7 +21,7 @@ Sizes = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFile(PromptedModel, MeaningModels):
+class StudyFile(PromptedModel, Protection, MeaningModels):
     """A task, a classifier, and the arms that are compared.
 
     Attributes:

@@ -1,0 +1,169 @@
+"""Documents: what is no sentence stays byte for byte."""
+
+import pytest
+
+from tests.tiny import folder
+from toolkit.data.rows import Candidate
+from toolkit.paraphraser.document import document_sentences, kind_of, paraphrased
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.settings import Paraphrasing
+
+MARKDOWN = """---
+title: She closed the door.
+---
+
+# How to *install* the tool ##
+
+Please read the **whole page** before you begin. The code is on [our site](https://example.org/x "t"), as we said.
+This line is *not* the last one, and it costs \\$5.  
+Run `make all` before you start.\tIt takes long.
+
+> I think that he is very happy
+> today. The children are here.
+
+- [ ] She closed the door.
+* We bought a **new car**
+  last week.
+  1. 1 is the first.
+
+| What he said | Why |
+|:---|---:|
+| He was very tired. | She `ran` away. | 
+
+```py
+print("She closed the door.")
+```
+
+    She closed the door.
+
+**Note:** She closed the door & left. **The children are here. He was very tired.** ![a b](c.png)
+He saw <b>the man</b> there.<br>It was late.
+
+Set like
+a title
+===
+
+<div>He was very tired.</div>
+
+[our]: https://example.org
+See [^1] and [our] here.
+
+[^1]: The note is short.
+"""
+HTML = """<!doctype html>
+<html><head><title>My page</title><style>p > a {}</style></head>
+<body class="x"><h1>The children are here.</h1>
+<p>Please read the <b>whole page</b> before you begin. Tom &amp; Mary closed the door&nbsp;today.<br>
+He was <code>very()</code> tired. <!-- no text --> <a href="http://x.org/?a=1&b=2">She is happy.</a></p>
+<ul><li>We bought a car.<li>I think that he left.</ul><img alt="He was tired." src=a>
+<pre>He was very tired.</pre><script>if (a < b) { "He was tired." }</script></p>&unknown; word<
+</body></html>
+"""
+PLAIN = "  One came here. Two  left.\r\n\r\nThree\u00a0stayed,\nas we know.\n\n* * *\n\n  - Four slept\n"
+DOCUMENTS = {"markdown": MARKDOWN, "html": HTML, "plain": PLAIN}
+
+
+def skeleton(text, sentences):
+    """A document without its sentences."""
+    parts, place = [], 0
+    for sentence in sentences:
+        assert sentence.begin >= place
+        parts.append(text[place : sentence.begin])
+        place = sentence.end
+    return [*parts, text[place:]]
+
+
+def words_around(sentence):
+    """A paraphrase that keeps the marks of a sentence, and no other."""
+    marks = [piece.text for piece in sentence.pieces]
+    return " ".join(["Somebody said so", *marks, "again."])
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_what_is_no_sentence_stays_byte_for_byte(kind, every):
+    text = DOCUMENTS[kind]
+    sentences = document_sentences(text, kind, "en")
+    readable = [sentence for sentence in sentences if sentence.is_readable]
+    candidates = [[Candidate(words_around(one), "beam", rank=0)] if n % every == 0 else []
+                  for n, one in enumerate(readable)]  # fmt: skip
+    document = paraphrased(text, kind, "en", sentences, candidates, 1)
+    assert document.sentences == len(sentences) > 2
+    changed = {one.begin for one, some in zip(readable, candidates, strict=True) if some}
+    assert len(document.unchanged) == len(sentences) - len(changed)
+    expected, place = "", 0
+    for sentence in sentences:
+        expected += text[place : sentence.begin]
+        expected += words_around(sentence) if sentence.begin in changed else text[sentence.begin : sentence.end]
+        place = sentence.end
+    assert document.texts == [expected + text[place:]]
+    assert (
+        skeleton(document.texts[0], document_sentences(document.texts[0], kind, "en"))[0]
+        == skeleton(text, sentences)[0]
+    )
+
+
+def test_sentences_of_markdown():
+    sentences = {s.text: s for s in document_sentences(MARKDOWN, "markdown", "en")}
+    assert sentences["Please read the **whole page** before you begin."].pieces[0].wrap == ("**", "**")
+    assert sentences["I think that he is very happy\ntoday."].is_readable
+    assert not sentences["This line is *not* the last one, and it costs \\$5."].is_readable
+    assert {"He was very tired.", "She `ran` away.", "1 is the first.", "Set like\na title", "It was late.",
+            "The note is short.", "The children are here.", "How to *install* the tool"} <= set(sentences)  # fmt: skip
+    assert sentences["**Note:** She closed the door & left."].pieces[0].reading == "Note:"
+    assert not any("print" in text or text.startswith("title") or "<div>" in text for text in sentences)
+
+
+def test_sentences_of_html():
+    texts = [s.text for s in document_sentences(HTML, "html", "en")]
+    assert (
+        "Tom & Mary closed the door\u00a0today." in texts and "She is happy." in texts and "We bought a car." in texts
+    )
+    assert not any("a {}" in text or "a < b" in text or "very tired" in text for text in texts)
+
+
+def test_what_would_be_a_mark_leaves_its_sentence_as_it_is():
+    text = "One came here.\n\nTwo left us.\n"
+    sentences = document_sentences(text, "markdown", "en")
+    candidates = [[Candidate("# One came", "beam", rank=0)], [Candidate("Two went *away* now.", "beam", rank=0)]]
+    document = paraphrased(text, "markdown", "en", sentences, candidates, 1)
+    assert document.texts == [text] and [reason for _, reason in document.unchanged] == ["markup", "markup"]
+    text = "<p>One came here.</p>"
+    sentences = document_sentences(text, "html", "en")
+    document = paraphrased(text, "html", "en", sentences, [[Candidate("a < b & <i>c</i>", "beam", rank=0)]], 1)
+    assert document.texts == ["<p>a &lt; b &amp; &lt;i&gt;c&lt;/i&gt;</p>"]
+
+
+def test_reasons_name_what_was_lost():
+    text = "One came here. Two left."
+    sentences = document_sentences(text, "plain", "en")
+    candidates = [[Candidate("x", "beam", reason="url_lost")], [Candidate("x", "beam", reason="rank")]]
+    assert paraphrased(text, "plain", "en", sentences, candidates, 1).unchanged == [
+        ("One came here.", "url_lost"),
+        ("Two left.", "no_paraphrase"),
+    ]
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_paraphraser_changes_sentences_alone(kind):
+    settings = Paraphrasing(n=2, rank_by="dual", guards=(), min_semantic=None, pool=0, beam=4)
+    paraphraser = Paraphraser(str(folder() / "de-en"), lang="en", settings=settings, dtype="float32")
+    text = DOCUMENTS[kind]
+    document = paraphraser.paraphrase_document(text, kind, n=2)
+    sentences = document_sentences(text, kind, "en")
+    assert document.sentences == len(sentences) > len(document.unchanged)
+    for written in document.texts:
+        assert written != text
+        place = 0
+        for part in skeleton(text, sentences):
+            place = written.find(part, place)
+            assert place >= 0, part
+            place += len(part)
+        assert written.endswith(skeleton(text, sentences)[-1])
+
+
+def test_kinds():
+    assert [kind_of(name) for name in ("a.MD", "b.htm", "c", "d.rst")] == ["markdown", "html", "plain", "plain"]
+    paraphraser = Paraphraser.__new__(Paraphraser)
+    with pytest.raises(ValueError, match="wanted a document of kind plain, markdown, html, got 'rst'"):
+        paraphraser.paraphrase_document("a", "rst")

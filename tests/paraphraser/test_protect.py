@@ -1,0 +1,160 @@
+"""What of a text stays letter for letter, for each class and many texts."""
+
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from tests.tiny import folder
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.protect import CLASSES, LOST, _around, _masked, kept_pieces
+from toolkit.paraphraser.settings import Paraphrasing
+
+PIECES = {
+    "url": ["https://example.org/a_(b)?c=1&d=2#e", "http://x.io", "www.example.com/help", "docs.example.org"],
+    "mail": ["jo@example.org", "first.last+tag@mail.example.co.uk", "tom_99@example.net"],
+    "mention": ["@sam", "@maria_k", "@Team2"],
+    "hashtag": ["#summer", "#BlackFriday", "#2026goals"],
+    "placeholder": [
+        "{name}",
+        "{{ user.name }}",
+        "${HOME}",
+        "$USER",
+        "%s",
+        "%1$s",
+        "%(count)d",
+        "<b>Save</b>",
+        "<name>",
+    ],
+    "quantity": ["$49.99", "€ 1,500", "12.5%", "25 °C", "10 kg", "20 x 30 cm", "5GB", "10:30", "2026-05-01", "5 GB"],
+    "code": ["`npm install`", "parse_date()", "src/main.py", "--force", "v2.3.1", "#48213", "PROJ-1138", "/etc/hosts"],
+    "emoji": ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", ":-)", "👍🏽", "<3"],
+    "pattern": ["ART.77/b"],
+}
+FRAMES = ["{} and more of it came here", "We looked at {} for a long time.", "It was about {}", "WE SAW {} AND LEFT.",
+          "we saw {} and {} too", "They came. We wrote to {}! It was late."]  # fmt: skip
+REFUSED_WHOLE = ("empty", "unfinished")
+OWN_PATTERN = r"ART\.\d\d/\w"
+CASES = [(kind, piece, frame) for kind, pieces in PIECES.items() for piece in pieces for frame in FRAMES]
+
+
+@pytest.fixture(scope="module")
+def paraphraser():
+    settings = Paraphrasing(n=2, rank_by="dual", guards=(), min_semantic=None, pool=0, constraint_sets=2,
+                            samples_per_set=4, beam=6, protect_patterns=(OWN_PATTERN,))  # fmt: skip
+    return Paraphraser(str(folder() / "de-en"), lang="en", settings=settings, dtype="float32")
+
+
+@pytest.mark.parametrize(("kind", "piece"), [(kind, piece) for kind, pieces in PIECES.items() for piece in pieces])
+def test_a_piece_is_found_whole_and_has_its_class(kind, piece):
+    for frame in FRAMES:
+        text = frame.replace("{}", piece)
+        found = kept_pieces(text, CLASSES, [OWN_PATTERN])
+        assert [(one.kind, one.text) for one in found] == [(kind, piece)] * text.count(piece), text
+        assert all(text[one.begin : one.end] == one.text for one in found)
+        assert not [one for one in kept_pieces(text, [c for c in CLASSES if c != kind]) if one.text == piece]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He weighs 70 of them in 5 minutes.",
+        "I met her at 5, John.",
+        "Mr. Smith (42) left.",
+        "It's 3 o'clock - well-known, isn't it?",
+        "Tom's iPhone and eBay",
+        "AT&T or R&D",
+    ],
+)
+def test_plain_words_and_numbers_are_no_pieces(text):
+    assert kept_pieces(text, CLASSES) == []
+
+
+def test_spans_of_a_text_make_the_text():
+    rng = random.Random(0)
+    for _ in range(500):
+        words = ["Hi", "we", "saw", "it", "here,", "today.", "\n", "is", "at"]
+        words += [piece for pieces in PIECES.values() for piece in pieces]
+        text = " ".join(rng.choices(words, k=rng.randint(1, 9)))
+        pieces = kept_pieces(text, CLASSES, [OWN_PATTERN])
+        spans = _around(text, pieces, "en")
+        assert "".join(text[begin:end] for begin, end, _ in spans) == text
+        assert all(not any(begin < one.begin < end < one.end for one in pieces) for begin, end, _ in spans)
+
+
+def test_what_is_masked_is_restored_and_what_is_lost_is_said():
+    for kind, piece, frame in CASES:
+        text = frame.replace("{}", piece)
+        pieces = kept_pieces(text, CLASSES, [OWN_PATTERN])
+        for is_asked in (False, True):
+            masked = _masked(text, pieces, is_asked)
+            assert masked.restored(masked.text)[0].count(piece) == text.count(piece), (text, masked.text)
+            assert masked.restored(masked.text.lower())[0].count(piece) == text.count(piece)
+            lost = masked.restored("It was late.")[1]
+            assert lost is not None and lost.reason == f"{kind}_lost" and lost.reason in LOST
+            assert masked.restored(f"{masked.text} {masked.text}")[1] is not None, "said too often"
+
+
+@pytest.mark.parametrize("text", ["we saw Boston with {x} and {y} today", "Tom met @sam, Mary and @jo there"])
+def test_no_word_of_the_text_stands_in(text):
+    masked = _masked(text, kept_pieces(text, CLASSES), False, ["Chicago"])
+    words = re.findall(r"\w+", masked.text)
+    assert max(Counter(words).values()) == 1 and "Chicago" not in words
+
+
+def test_a_possessive_of_a_stand_in_is_refused():
+    masked = _masked("Everybody talks about #WorldCup these days.", kept_pieces("#WorldCup", CLASSES), False)
+    text = "Everybody talks about #WorldCup these days."
+    masked = _masked(text, kept_pieces(text, CLASSES), False)
+    assert masked.restored(masked.text.replace(" these", "'s"))[1] is not None
+
+
+def test_each_output_has_each_piece_or_the_text_says_what_it_lacks(paraphraser):
+    """Random weights write anything: whatever passes has all pieces, and candidates without one name its class."""
+    cases = CASES[::3]
+    texts = [frame.replace("{}", piece) for _, piece, frame in cases]
+    outputs = paraphraser.candidates(texts, progress=False)
+    written = 0
+    for (kind, piece, _), text, candidates in zip(cases, texts, outputs, strict=True):
+        for candidate in candidates:
+            if candidate.rank is None:
+                lacks = candidate.text.count(piece) < text.count(piece)
+                assert not lacks or candidate.reason in {f"{kind}_lost", *REFUSED_WHOLE}, (text, candidate)
+                continue
+            written += 1
+            assert candidate.text.count(piece) == text.count(piece), (kind, text, candidate.text)
+    assert written > 10
+    assert any(candidate.reason in LOST for candidates in outputs for candidate in candidates)
+
+
+def test_classes_are_on_and_off(paraphraser):
+    text = "We wrote to jo@example.org about 10 kg."
+    assert paraphraser.settings.protect == CLASSES
+    read = [p.text for p in kept_pieces(text, ["quantity"])]
+    assert read == ["10 kg"]
+    off = paraphraser.candidates([text], protect=(), protect_patterns=(), progress=False)[0]
+    assert off and not any((candidate.reason or "") in LOST for candidate in off)
+    assert (
+        paraphraser.candidates([text], protect=["none"], protect_patterns=(), progress=False)[0][0].text == off[0].text
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"protect": ("links",)}, r"wanted protect of code, url, .* or none alone, got 'links'"),
+        ({"protect": ("none", "url")}, "got 'none'"),
+        ({"protect_patterns": ("(",)}, r"wanted regular expressions as protect_patterns, got '\('"),
+        ({"protect_patterns": ("a*",)}, "which finds none"),
+    ],
+)
+def test_unknown_classes_and_bad_patterns_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        replace(Paraphrasing(), **settings)
+
+
+def test_one_string_is_no_list(paraphraser):
+    with pytest.raises(ValueError, match="a list of classes to protect"):
+        paraphraser.paraphrase(["It is late."], protect="url")
