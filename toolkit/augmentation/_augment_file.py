@@ -68,12 +68,13 @@ def augment_file(settings: AugmentFile) -> Path:
         pairs=settings.pairs,
         check=settings.check,
         output_dir=shards,
+        lang=settings.lang,
+        encoder=None if settings.paraphraser == LM else settings.encoder,  # a language model has it
     )
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            lang = settings.lang if settings.paraphraser == LM else None
-            Preview(bigger, settings.columns, PREVIEWED, lang=lang).save(settings.preview)
+            Preview(bigger, settings.columns, PREVIEWED, lang=settings.lang).save(settings.preview)
     wait(state)
     return output
 
@@ -84,7 +85,7 @@ def _paraphraser(settings: AugmentFile, shards: Path) -> str | Paraphraser:
         return settings.paraphraser
     from toolkit.paraphraser.paraphraser import prompted_paraphraser
 
-    return prompted_paraphraser(settings, settings.lang, shards)
+    return prompted_paraphraser(settings, settings.lang, shards, settings.encoder)
 
 
 def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from toolkit.bitext.normalize import normalize
+from toolkit.paraphraser._wide_marks import TO_CURLED, cornered, narrowed, width_of, with_width
 from toolkit.paraphraser.english import _joined_up, _set_apart
 
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
-CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
+CLOSING = "\"'”’“»)」』）》】"  # may follow the last mark of a sentence
 QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
 OPENING = re.compile(r"(?<![\w.,!?…])'(?=\w)")  # begins a word: a single quote that opens
 PRONOUN = re.compile(r"I(?:'\w+)?\b")
@@ -46,6 +47,8 @@ class Form:
         words: Its words with a capital, which keep it at the beginning of a lower-cased text.
         clitics: Whether its "n't" and "'s" stand apart, as tokenisers write English.
         marks: Whether its marks do.
+        width: Of Chinese and Japanese text: the width of its marks, "full" or "half"; "" for other text.
+        corners: Whether Chinese text quotes with corner brackets.
     """
 
     before: str
@@ -58,9 +61,11 @@ class Form:
     words: frozenset[str]
     clitics: bool = False
     marks: bool = False
+    width: str = ""
+    corners: bool = False
 
 
-def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
+def plain(text: str, lang: str, mark: bool = True, half_width: bool = False) -> tuple[str, Form]:
     r"""A text as a model has seen its like, and its form.
 
     >>> plain("  the elevator is “broken”\n", "en")[0]
@@ -74,8 +79,12 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         text: Any text with a visible character.
         lang: Its language (ISO 639-1).
         mark: Whether a text without a mark at its end gets one.
+        half_width: Whether Chinese and Japanese text gets the marks of ASCII, because the model has no others.
     """
     body = text.strip()
+    own_marks = lang in OWN_PUNCTUATION
+    corners = lang == "zh" and "「" in body
+    body = body.translate(TO_CURLED) if corners else body
     body, clitics, marks = _joined_up(body) if lang == "en" else (body, False, False)
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
     apostrophe = "’" if "’" in body else "'"
@@ -90,8 +99,10 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
         clitics=clitics,
         marks=marks,
+        width=width_of(body) if own_marks else "",
+        corners=corners,
     )
-    body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
+    body = narrowed(body) if own_marks and half_width else normalize(body, punctuation=not own_marks)
     if form.case == "upper":
         body = body.lower()
     if form.case:
@@ -99,7 +110,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         body = body[:1].upper() + body[1:]
     if mark and not form.marked:
         asks = lang == "en" and QUESTION.match(body) is not None
-        body += "。" if lang in OWN_PUNCTUATION else "?" if asks else "."
+        body += "。" if own_marks else "?" if asks else "."
     return body, form
 
 
@@ -134,6 +145,10 @@ def formed(paraphrase: str, form: Form) -> str:
     "  i think the lift isn't “working”\n"
     """
     paraphrase = " ".join(paraphrase.split())
+    if form.width:
+        paraphrase = with_width(paraphrase, form.width)
+    if form.corners:
+        paraphrase = cornered(paraphrase)
     if not form.marked:
         paraphrase = paraphrase[:-1] if paraphrase.endswith(FINAL) else paraphrase
     if form.case == "upper":
