@@ -48,7 +48,7 @@ def test_chinese_texts_for_an_english_model_are_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         paraphraser.paraphrase(["It is late."])
-    with pytest.raises(ValueError, match="wanted texts in en, got most of them in another script .*give lang and a"):
+    with pytest.raises(ValueError, match=r"wanted texts in en, got most of them in another script .*give lang and a"):
         toolkit.augment(Dataset.from_dict({"text": TEXTS}), "text", paraphraser=paraphraser, progress=False)
     with pytest.raises(ValueError, match="wanted the language and the encoder of the Paraphraser, which is loaded"):
         toolkit.augment(Dataset.from_dict({"text": TEXTS}), "text", paraphraser=paraphraser, lang="zh")
