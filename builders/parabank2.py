@@ -218,10 +218,10 @@ def _load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
         ValueError: A translator cannot be loaded, or neither states the language between them.
     """
     from toolkit.generate.translate import sourced_rows
-    from toolkit.translator.load import described, load_translator
+    from toolkit.translator.load import described, languages_of, load_translator
 
     there, back = run.pivot
-    between = run.pivot_lang or described(there)["lang"] or described(back)["source_lang"]
+    between = run.pivot_lang or languages_of(there)[1] or languages_of(back)[0]
     if not between:
         raise ValueError(f"wanted the language between {there} and {back}, got none: state it as --pivot_lang")
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()

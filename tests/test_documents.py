@@ -28,6 +28,7 @@ MADE_UP = {
     *("firefox/en-de", "firefox/de-en", "firefox/en-fr", "firefox/fr-en", "firefox/en-zh-Hans", "firefox/zh-Hans-en"),
     *("mozilla/firefox-translations-models", "BAAI/bge-small-zh-v1.5", "facebook/nllb-200-distilled-600M"),
     *("Helsinki-NLP/opus-mt-en-de", "Helsinki-NLP/opus-mt-zh-en", "sentence-transformers/LaBSE"),
+    *("Helsinki-NLP/opus-mt-en-zh", "my_en-zh/model", "my_zh-en/model"),
     *(
         "Qwen/Qwen2.5-7B-Instruct",
         "Helsinki-NLP/opus-mt-de-en",

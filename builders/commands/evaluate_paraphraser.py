@@ -18,7 +18,8 @@ from functools import partial
 from pathlib import Path
 
 import toolkit
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import SAMPLE, check_code
+from toolkit.clean.script import check_script
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.models.coverage import check_language_of
@@ -66,6 +67,7 @@ def _measure(options: argparse.Namespace) -> None:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
     texts = [example.text for example in test]
+    check_script(texts[:SAMPLE], options.lang, "give --lang, the language of the test")
     if options.encoder:
         check_language_of(options.encoder, options.lang, "--encoder")
     systems = {"copy of the input": [[text] for text in texts]}

@@ -445,3 +445,14 @@ def test_pairs_with_label_0_are_neither_trained_on_nor_held_out(tmp_path):
     used = {pair.text for pair in [*text.pairs, *(pair for pairs in text.held_out for pair in pairs)]}
     assert used and not used & {f"Where is text {n}?" for n in range(0, 600, 2)}
     assert text.refused["label 0"] == 300 and text.columns[0].startswith("qqp.tsv: reference is 'question1'")
+
+
+def test_pairs_in_another_language_are_refused(tmp_path):
+    bank = tmp_path / "bank"
+    bank.mkdir()
+    (bank / "parabank.json").write_text('{"settings": {"lang": "zh"}}')
+    (tmp_path / "pairs.tsv").write_text("电梯又坏了。\t电梯又出故障了。\n" * 3, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"wanted pairs in en, got .*bank, which is in zh: give --lang zh"):
+        read_training(ParaphraserTraining(pairs=[str(bank)], output_dir=str(tmp_path / "a")))
+    with pytest.raises(ValueError, match=r"most of them in another script .*: give --lang, the language of .*pairs"):
+        read_training(ParaphraserTraining(pairs=[str(tmp_path / "pairs.tsv")], output_dir=str(tmp_path / "a")))

@@ -59,21 +59,24 @@ def augment_file(settings: AugmentFile) -> Path:
         _check_free_names(data.rows)
     if output.suffix in DELIMITERS:
         check_fits(data.rows, output)
+    paraphraser = _paraphraser(settings, shards)
+    is_loaded = not isinstance(paraphraser, str)
     bigger = augment(
         data.rows,
         **{field.name: getattr(settings.augmentation, field.name) for field in fields(Augmentation)}
         | {"provenance": PROVENANCE if settings.provenance else HIDDEN},
-        paraphraser=_paraphraser(settings, shards),
-        pivot=None if settings.scores else settings.pivot or None,
+        paraphraser=paraphraser,
+        pivot=None if is_loaded else settings.pivot or None,
         pairs=settings.pairs,
         check=settings.check,
         output_dir=shards,
+        lang=None if is_loaded else settings.lang,
+        encoder=None if is_loaded else settings.encoder,  # what is loaded has one
     )
     if state.is_main_process:
         _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
-            lang = settings.lang if settings.paraphraser == LM else None
-            Preview(bigger, settings.columns, PREVIEWED, lang=lang).save(settings.preview)
+            Preview(bigger, settings.columns, PREVIEWED, lang=settings.lang).save(settings.preview)
     wait(state)
     return output
 
@@ -84,12 +87,13 @@ def _paraphraser(settings: AugmentFile, shards: Path) -> str | Paraphraser:
     if settings.paraphraser == LM:
         from toolkit.paraphraser.paraphraser import prompted_paraphraser
 
-        return prompted_paraphraser(settings, settings.lang, shards, meaning)
+        return prompted_paraphraser(settings, settings.lang, shards, settings.encoder, meaning)
     if meaning is None:
         return settings.paraphraser
     from toolkit.paraphraser.paraphraser import Paraphraser
 
-    return Paraphraser(settings.paraphraser, pivot=settings.pivot or None, meaning=meaning)
+    pivot = settings.pivot or None
+    return Paraphraser(settings.paraphraser, settings.lang, settings.encoder, pivot=pivot, meaning=meaning)
 
 
 def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:

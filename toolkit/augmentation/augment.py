@@ -37,6 +37,8 @@ from toolkit.augmentation.parts import _joined
 from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, _column_names
 from toolkit.augmentation.sources import _Model, _Pairs, _Source
 from toolkit.augmentation.summary import Summary
+from toolkit.bitext.languages import SAMPLE, check_code
+from toolkit.clean.script import check_script
 from toolkit.paraphraser.names import BEST, models_of, pivot_name
 from toolkit.starters import resolve
 from toolkit.system.contents import contents_of, with_contents
@@ -82,6 +84,8 @@ def augment(
     avoid: Sequence[str] = (),
     protect: Sequence[str] | None = None,
     protect_patterns: Sequence[str] = (),
+    lang: str | None = None,
+    encoder: str | None = None,
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -130,6 +134,10 @@ def augment(
         protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`, () for none;
             None is what the paraphraser's settings say, by default all. Not for pairs.
         protect_patterns: Regular expressions of what else does. Not for pairs.
+        lang: Language of the texts (ISO 639-1); None is what the paraphraser or the pairs state, or else English. A
+            paraphraser that is loaded has its own, and an encoder of its own.
+        encoder: A sentence encoder for the cosine of text and paraphrase, and for check "cross_validated"; None takes
+            the starter's in English, and none in other languages.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -137,7 +145,8 @@ def augment(
 
     Raises:
         TypeError: The data is of another type.
-        ValueError: A column is missing or holds no texts, or a setting is out of its range.
+        ValueError: A column is missing or holds no texts, most texts are in another script than the paraphraser's
+            language, or a setting is out of its range.
     """
     check_several(provenance, "three names as provenance")
     check_several(avoid, "a list of phrases to avoid")
@@ -194,9 +203,11 @@ def augment(
         if paraphraser != BEST:
             raise ValueError(f"wanted a paraphraser or a pivot, got both, {tuple(pivot)}: give one of them")
         paraphraser = pivot_name(pivot)
-    source = _load_source(paraphraser, pairs, settings)
+    source = _load_source(paraphraser, pairs, settings, lang, encoder)
+    if not stream:
+        _check_script(rows, source, settings)
     label_check = None if check is None else _label_check(check, rows, source, settings)
-    record = {} if folder is None else _make_record(settings, source, paraphraser, pairs, check)
+    record = {} if folder is None else _make_record(settings, source, paraphraser, pairs, check, encoder)
     work = Work(settings, source, _tags_of(features, settings), label_check, folder, state, record)
     show_progress = progress is not False and state.is_main_process
     if stream:
@@ -216,16 +227,19 @@ def _make_record(
     paraphraser: str | Paraphraser,
     pairs: str | Path | None,
     check: str | Classifier | None,
+    encoder: str | None,
 ) -> dict[str, Any]:
     """What must be equal in every call that goes on in a folder; of a function its name stands for what it does."""
     files = {"pairs": [str(pairs)]} if pairs else {}
     if not pairs and isinstance(paraphraser, str):
         files = {"paraphraser": [resolve(model) for model in models_of(paraphraser)]}
+    if encoder is not None:
+        files |= {"encoder": [resolve(encoder)]}
     check_name = (
         check if check is None or isinstance(check, str) else getattr(check, "__qualname__", type(check).__qualname__)
     )
     return with_contents(
-        {**asdict(settings), **source.record, "check": check_name},
+        {**asdict(settings), **source.record, "check": check_name, "lang": source.lang},
         contents_of(files),
     )
 
@@ -254,18 +268,47 @@ def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDa
     return data, data.features
 
 
-def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> _Source:
-    """Where paraphrases come from."""
+def _load_source(
+    paraphraser: str | Paraphraser,
+    pairs: str | Path | None,
+    settings: Augmentation,
+    lang: str | None,
+    encoder: str | None,
+) -> _Source:
+    """Where paraphrases come from; for the arguments see `augment`.
+
+    Raises:
+        ValueError: See `toolkit.Paraphraser`; or a loaded paraphraser is given another language or encoder.
+    """
+    lang = lang and check_code(lang, "lang")
     if pairs is not None:
         if settings.min_forward is not None:
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
         if settings.min_usable is not None:
             raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
-        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial, settings.avoid)
+        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial, settings.avoid, lang, encoder)
     from toolkit.paraphraser.paraphraser import Paraphraser
 
-    model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
-    return _Model(model, settings)
+    if isinstance(paraphraser, str):
+        return _Model(Paraphraser(paraphraser, lang, encoder), settings)
+    if encoder is not None or lang not in (None, paraphraser.lang):
+        raise ValueError(
+            f"wanted the language and the encoder of the Paraphraser, which is loaded ({paraphraser.lang}), got lang "
+            f"{lang!r} and encoder {encoder!r}: give them to toolkit.Paraphraser"
+        )
+    return _Model(paraphraser, settings)
+
+
+def _check_script(rows: Dataset, source: _Source, settings: Augmentation) -> None:
+    """Refuse rows whose texts are in another script than the language of their paraphraser.
+
+    Raises:
+        ValueError: See `check_script`.
+    """
+    first_rows = rows.with_format(None).select_columns(list(settings.columns)).select(range(min(SAMPLE, len(rows))))
+    values = (value for column in settings.columns for value in first_rows[column] if value)
+    texts = (value if isinstance(value, str) else " ".join(value) for value in values)
+    check_script(texts, source.lang, f"{source.name} is for {source.lang}; give lang and a paraphraser of the texts")
 
 
 def _label_check(
@@ -281,7 +324,7 @@ def _label_check(
         judge = _by_classifier(check)
     else:
         if source.encoder is None:
-            raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}: give a Paraphraser one")
+            raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}, got none: give one of it")
         plain = rows.with_format(None)
         texts = [[_joined(value, column, source.lang)[0] for value in plain[column]] for column in settings.columns]
         inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))

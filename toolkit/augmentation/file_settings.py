@@ -45,7 +45,9 @@ class AugmentFile(PromptedModel, Protection, MeaningModels, Machine):
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
         paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
             " > " between, there and back, or "lm", the language model of --model.
-        lang: Of "lm": the language of the texts (ISO 639-1).
+        lang: Language of the texts (ISO 639-1); unless given, what the paraphraser or the pairs state, or English.
+        encoder: A sentence encoder for the cosine of text and paraphrase, and for --check; unless given, the starter's
+            in English, and none in other languages.
         pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         pairs: A parabank in which the texts are looked up, instead of a model.
         label: Column of the classes, for --balance, --stratify and --check.
@@ -77,7 +79,8 @@ class AugmentFile(PromptedModel, Protection, MeaningModels, Machine):
     avoid: list[str] = field(default_factory=list)
     spans: Spans = field(default_factory=list)
     paraphraser: str = BEST
-    lang: Language = "en"
+    lang: Language | None = None
+    encoder: str | None = None
     pivot: list[str] = field(default_factory=list)
     pairs: str | None = None
     label: str | None = None

@@ -18,7 +18,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.encoder.load import load_embedder
-from toolkit.models.coverage import covers
+from toolkit.models.coverage import check_language_of, covers
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
@@ -151,6 +151,8 @@ class _Pairs:
         min_semantic: The least cosine; pairs without a score are taken.
         allow_trivial: Whether a text that only contracts or expands is a paraphrase.
         avoid: Words or phrases that no paraphrase says.
+        lang: Language of the pairs (ISO 639-1); None is what they state, or else English.
+        encoder: A sentence encoder; None takes the starter's where it knows the language.
     """
 
     stages = 1
@@ -161,11 +163,17 @@ class _Pairs:
         min_semantic: float | None,
         allow_trivial: bool = False,
         avoid: Sequence[str] = (),
+        lang: str | None = None,
+        encoder: str | None = None,
     ) -> None:
         self.allow_trivial, self._constraints = allow_trivial, ConstraintSet((), tuple(avoid))
-        self.name, self.lang = Path(pairs).name, _language_of(pairs)
+        self.name, self.lang = Path(pairs).name, lang or _language_of(pairs)
         self.record = {"pairs": self.name}
-        self.encoder = load_embedder(ENCODER) if covers(ENCODER, self.lang) else None
+        if encoder is not None:
+            check_language_of(encoder, self.lang, "encoder")
+        elif covers(ENCODER, self.lang):
+            encoder = ENCODER
+        self.encoder = None if encoder is None else load_embedder(encoder)
         with contextlib.ExitStack() as stack:
             self.connection = stack.enter_context(database())
             self.connection.execute("CREATE SEQUENCE place")

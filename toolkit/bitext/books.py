@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -158,10 +159,32 @@ def _read_paragraphs(source: Iterator[str]) -> Iterator[str]:
     paragraph: list[str] = []
     for line in chain(first, source, [""]):
         if paragraph and (not wrapped or not line.strip()):
-            yield " ".join(paragraph)
+            yield _joined_lines(paragraph)
             paragraph = []
         if line.strip():
             paragraph.append(line)
+
+
+def is_wide(character: str) -> bool:
+    """Whether a character is as wide as a Chinese one.
+
+    >>> is_wide("字"), is_wide("。"), is_wide("a")
+    (True, True, False)
+    """
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def _joined_lines(lines: Sequence[str]) -> str:
+    """Lines as one: with a space between them, but not between two letters or marks of a script without spaces.
+
+    >>> _joined_lines(["He left", "early."]), _joined_lines(["电梯又", "坏了。"])
+    ('He left early.', '电梯又坏了。')
+    """
+    text = ""
+    for line in lines:
+        wide = text and line and is_wide(text[-1]) and is_wide(line.lstrip()[0])
+        text += line.lstrip() if wide else f" {line}" if text else line
+    return text
 
 
 def _without_frame(source: Iterator[str]) -> Iterator[str]:

@@ -10,9 +10,10 @@ from itertools import chain
 
 from sentencex import segment
 
-from toolkit.bitext.books import _Book
+from toolkit.bitext.books import _Book, is_wide
 
 MIN_CHARS, MAX_CHARS = 60, 100  # ParaNet, section 4: "a length between 60 and 100 characters"
+WIDE = 3  # ours: a Chinese, Japanese or Korean character says as much as some three Latin letters, as in cleaning
 CONTEXT = 250  # ParaNet, section 4: "an average length of 250 characters", on both sides
 QUOTES = '"“”„«»'
 AS_SPACES = str.maketrans(QUOTES, " " * len(QUOTES))
@@ -46,7 +47,7 @@ def read_passages(
     Args:
         books: The books (`toolkit.bitext.books.read_books`).
         lang: Their language (ISO 639-1), by which sentences are split.
-        min_chars: The fewest characters of a sentence.
+        min_chars: The fewest characters of a sentence; one of Chinese, Japanese or Korean counts as `WIDE` (`_length`).
         max_chars: The most characters of a sentence.
         context: The most characters of the text before a sentence, and of that after it.
 
@@ -99,11 +100,20 @@ def _split_passages(
         waiting = [(*entry[:3], f"{entry[3]} {sentence}".lstrip()) for entry in waiting]
         while waiting and len(waiting[0][3]) >= context:
             yield _cut_passage(origin, waiting.pop(0), context)
-        if min_chars <= len(sentence) <= max_chars and _is_complete(sentence):
+        if min_chars <= _length(sentence) <= max_chars and _is_complete(sentence):
             waiting.append((number, sentence, before, ""))
         before = f"{before} {sentence}"[-context - 1 :]
     for entry in waiting:
         yield _cut_passage(origin, entry, context)
+
+
+def _length(sentence: str) -> int:
+    """The length of a sentence in Latin letters.
+
+    >>> _length("He left."), _length("他走了。")
+    (8, 12)
+    """
+    return len(sentence) + (WIDE - 1) * sum(map(is_wide, sentence))
 
 
 def _cut_passage(origin: str, entry: tuple[int, str, str, str], context: int) -> Passage:

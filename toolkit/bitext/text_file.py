@@ -349,7 +349,7 @@ def not_utf8(path: object, number: int, text: str) -> ValueError:
     """The error of a file with a line that is not UTF-8."""
     return ValueError(
         f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file, from Latin-1 with: "
-        "iconv -f LATIN1 -t UTF-8"
+        "iconv -f LATIN1 -t UTF-8, from a Chinese one, as Excel writes it, with: iconv -f GB18030 -t UTF-8"
     )
 
 

@@ -11,5 +11,6 @@ __all__ = [
     "match_keys",
     "normal_form",
     "rules",
+    "script",
     "texts",
 ]

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from toolkit.bitext.normalize import normalize
+from toolkit.paraphraser._wide_marks import TO_CURLED, cornered, narrowed, width_of, with_width
 from toolkit.paraphraser.english import _joined_up, _set_apart
 
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
-CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
+CLOSING = "\"'”’“»)」』）》】"  # may follow the last mark of a sentence
 QUOTES = {  # the pair that begins with a mark, the longer before the shorter
     "„": ("„", "“"),
     "“": ("“", "”"),
@@ -60,6 +61,8 @@ class Form:
         dash: The dash between its words; "" where it has none.
         ellipsis: Whether it has the sign of an ellipsis, and no three full stops.
         wide: Whether two spaces part its sentences.
+        width: Of Chinese and Japanese text: the width of its marks, "full" or "half"; "" for other text.
+        corners: Whether Chinese text quotes with corner brackets.
     """
 
     before: str
@@ -75,9 +78,13 @@ class Form:
     dash: str = ""
     ellipsis: bool = False
     wide: bool = False
+    width: str = ""
+    corners: bool = False
 
 
-def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> tuple[str, Form]:
+def plain(
+    text: str, lang: str, mark: bool = True, half_width: bool = False, cased: str | None = None
+) -> tuple[str, Form]:
     r"""A text as a model has seen its like, and its form.
 
     >>> plain("  the elevator is “broken”\n", "en")[0]
@@ -91,9 +98,13 @@ def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> 
         text: Any text with a visible character.
         lang: Its language (ISO 639-1).
         mark: Whether a text without a mark at its end gets one.
+        half_width: Whether Chinese and Japanese text gets the marks of ASCII, because the model has no others.
         cased: Of the text, what its case is told by; None is all of it.
     """
     body = text.strip()
+    own_marks = lang in OWN_PUNCTUATION
+    corners = lang == "zh" and "「" in body
+    body = body.translate(TO_CURLED) if corners else body
     body, clitics, marks = _joined_up(body) if lang == "en" else (body, False, False)
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body and pair[1] in body), ())
     dash = DASH.search(body) if lang not in OWN_PUNCTUATION else None
@@ -112,10 +123,12 @@ def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> 
         dash=dash[1] if dash else "",
         ellipsis="…" in body and "..." not in body,
         wide=WIDE.search(text.strip()) is not None,
+        width=width_of(body) if own_marks else "",
+        corners=corners,
     )
-    if quotes and lang not in OWN_PUNCTUATION:
+    if quotes and not own_marks:
         body = body.replace(quotes[0], '"').replace(quotes[1], '"')
-    body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
+    body = narrowed(body) if own_marks and half_width else normalize(body, punctuation=not own_marks)
     if form.case == "upper":
         body = body.lower()
     if form.case:
@@ -123,7 +136,7 @@ def plain(text: str, lang: str, mark: bool = True, cased: str | None = None) -> 
         body = body[:1].upper() + body[1:]
     if mark and not form.marked:
         asks = lang == "en" and QUESTION.match(body) is not None
-        body += "。" if lang in OWN_PUNCTUATION else "?" if asks else "."
+        body += "。" if own_marks else "?" if asks else "."
     return body, form
 
 
@@ -158,6 +171,10 @@ def formed(paraphrase: str, form: Form) -> str:
     "  i think the lift isn't “working”\n"
     """
     paraphrase = " ".join(paraphrase.split())
+    if form.width:
+        paraphrase = with_width(paraphrase, form.width)
+    if form.corners:
+        paraphrase = cornered(paraphrase)
     if not form.marked:
         paraphrase = paraphrase[:-1] if paraphrase.endswith(FINAL) else paraphrase
     if form.case == "upper":

@@ -19,6 +19,7 @@ from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
 from toolkit.chat.client import ChatClient
 from toolkit.chat.settings import REPLIES, SEVERAL, PromptedModel
+from toolkit.clean.script import in_other_script
 from toolkit.data.progress import rows_bar
 from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
@@ -43,7 +44,7 @@ from toolkit.select.filter import refuse_below
 from toolkit.starters import WORDS, resolve, shown_name
 from toolkit.system.errors import check_several
 from toolkit.system.memory import release_memory
-from toolkit.translator.load import Translator, described, load_translator
+from toolkit.translator.load import Translator, described, languages_of, load_translator
 
 if TYPE_CHECKING:
     from toolkit.score.semantic import Embedder
@@ -78,7 +79,7 @@ class Paraphraser:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
             are refused. Two names with " > " between are the translators of `pivot`. "best" is what is installed: the
             translators "starter/en-pt > starter/pt-en", or else the starter.
-        lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
+        lang: Language of the texts (ISO 639-1); None is what the model or the two translators state, or else English.
         encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
             leaves the cosine out in other languages.
         backward: A model that scores a text given its paraphrase; None takes the model itself.
@@ -127,6 +128,7 @@ class Paraphraser:
     meaning: MeaningModels | None  # that measure candidates
     measures: MeaningScorer | None  # these models
     limit: int  # pieces of a text; a longer one is cut into sentences
+    half_width: bool  # whether Chinese and Japanese marks become those of ASCII, because the model has no others
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
     def __init__(
@@ -168,7 +170,7 @@ class Paraphraser:
         check_several(rewriters or (), "a list of rewriters")
         name = models[-1]
         known = described(name)
-        self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
+        self.name, self.lang = known["name"], check_code(lang or stated_language(model, pivot), "lang")
         if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
         for part, argument in (
@@ -208,6 +210,8 @@ class Paraphraser:
         assert reader is not None
         self.limit = min(engine_of(reader.model).limit, longest)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
+        wide, narrow = (reader.source.encode([mark])[0] for mark in "，,")
+        self.half_width = reader.source.unk in wide and reader.source.unk not in narrow
         self._check_settings(self.settings)
         self.warned = False
         if model == BEST and pivot is None:
@@ -243,6 +247,7 @@ class Paraphraser:
         self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else None
         self.encoder = None if encoder is None else load_embedder(encoder, device)
         self.rewriters, self.known_words, self.mark, self.warned = [], frozenset(), True, False
+        self.half_width = False
         self.limit = LONGEST_ASKED
         self._check_settings(self.settings)
 
@@ -261,7 +266,7 @@ class Paraphraser:
         """Load two translators; the first one scores, too."""
         there, back = pivot
         self.name = pivot_name((shown_name(there), self.name))
-        self.pivot_lang = self.pivot_lang or described(there)["lang"] or described(back)["source_lang"]
+        self.pivot_lang = self.pivot_lang or languages_of(there)[1] or languages_of(back)[0]
         self.forward = load_translator(there, dtype, device, self.lang, self.pivot_lang, scoring=True)
         self.model = load_translator(back, dtype, device, self.pivot_lang, self.lang)
         self.backward = self.forward
@@ -513,7 +518,7 @@ class Paraphraser:
             text_before: What stands before it in its text.
             text_after: And after it.
         """
-        body, part.form = plain(part.masked.text, self.lang, self.mark, part.masked.rest)
+        body, part.form = plain(part.masked.text, self.lang, self.mark, self.half_width, part.masked.rest)
         body = part.masked.recased(body)
         before = after = None
         if self.lm is not None:  # it has read texts of all forms
@@ -647,7 +652,7 @@ class Paraphraser:
             return len(text) <= self.limit
         reader = self.forward or self.model
         assert reader is not None
-        return len(reader.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+        return len(reader.source.encode([plain(text, self.lang, self.mark, self.half_width)[0]])[0]) <= self.limit
 
     def _spells(self, piece: str) -> bool:
         """Whether two translators have all characters of a piece, and so copy it; small models change it."""
@@ -658,6 +663,13 @@ class Paraphraser:
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
+        if not self.warned and in_other_script(texts, self.lang):
+            self.warned = True
+            warnings.warn(
+                f"{self.name} paraphrases {self.lang!r}, and most texts are in another script: give lang, and a model "
+                "of that language",
+                stacklevel=4,
+            )
         long = [text for text in texts if len(text) >= IDENTIFIED] or [" ".join(texts[:IDENTIFIED])]
         language = main_language(long)[0] if len(long[0]) >= IDENTIFIED and not self.warned else None
         if language is not None and not near(self.lang, language):
@@ -667,16 +679,37 @@ class Paraphraser:
             )
 
 
+def stated_language(model: str, pivot: Sequence[str] | None = None) -> str:
+    """The language that a paraphraser states that it reads and writes; English where it states none.
+
+    Args:
+        model: A model, or two with " > " between, as `Paraphraser` takes it.
+        pivot: Two translators, there and back, instead of it.
+
+    Raises:
+        ValueError: They are not two, or a record of a model is damaged.
+    """
+    models = models_of(model if pivot is None else pivot_name(pivot))
+    if len(models) == 1:
+        return languages_of(models[0])[1] or "en"
+    return languages_of(models[0])[0] or languages_of(models[1])[1] or "en"
+
+
 def prompted_paraphraser(
-    settings: PromptedModel, lang: str, folder: Path, meaning: MeaningModels | None = None
+    settings: PromptedModel,
+    lang: str | None,
+    folder: Path,
+    encoder: str | None = None,
+    meaning: MeaningModels | None = None,
 ) -> Paraphraser:
     """A language model as the paraphraser of a command.
 
     Args:
         settings: Of the command, which may have others, too.
-        lang: Of the texts (ISO 639-1).
+        lang: Of the texts (ISO 639-1); None is English.
         folder: Where a server's replies are kept, unless the settings name a file.
-        meaning: See `Paraphraser`.
+        encoder: Gives the cosine, see `Paraphraser`.
+        meaning: Likewise.
 
     Raises:
         ValueError: See `Paraphraser`.
@@ -684,7 +717,7 @@ def prompted_paraphraser(
     values = {field.name: getattr(settings, field.name) for field in fields(PromptedModel)}
     if settings.server is not None:
         values["reply_cache"] = settings.reply_cache or str(folder / REPLIES)
-    return Paraphraser(lang=lang, lm=PromptedModel(**values), meaning=meaning)
+    return Paraphraser(lang=lang, encoder=encoder, lm=PromptedModel(**values), meaning=meaning)
 
 
 def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:

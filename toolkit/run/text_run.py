@@ -34,8 +34,8 @@ class TextRun(RunSettings):
         text_column: Column of the text in a dataset.
         data_split: Split to read, if the text is a dataset.
         references: Number of sentences that are drawn from the whole text; by default all that have the length.
-        min_chars: Fewest characters of a reference.
-        max_chars: Most characters of a reference.
+        min_chars: Fewest characters of a reference; one of Chinese, Japanese or Korean counts as three.
+        max_chars: Most characters of a reference, likewise.
         context: Most characters of the text before a reference, and of that after it.
         normalize_punctuation: Typographic marks to ASCII, but not in Chinese, Japanese and Korean.
         check_language: Refuse a text that is not in the language that the settings name.
@@ -79,8 +79,8 @@ class TextRun(RunSettings):
         first = [passage.sentence for passage in itertools.islice(self.passages(), SAMPLE)]
         if not first:
             raise ValueError(
-                f"wanted sentences of {self.min_chars} to {self.max_chars} characters, got none in "
-                f"{' '.join(self.text)}: check the text, or change --min_chars and --max_chars"
+                f"wanted sentences of {self.min_chars} to {self.max_chars} characters with a mark at their end, got "
+                f"none in {' '.join(self.text)}: check the text, or change --min_chars and --max_chars"
             )
         if self.check_language:
             check_language(first, self.lang)

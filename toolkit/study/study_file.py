@@ -13,10 +13,13 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
+from toolkit.bitext.languages import SAMPLE
 from toolkit.chat.settings import FREE_OF_SERVER, LM
+from toolkit.clean.script import check_script
 from toolkit.encoder.load import load_embedder
-from toolkit.models.coverage import check_language_of
-from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser
+from toolkit.models.coverage import check_language_of, covers
+from toolkit.paraphraser.names import ENCODER
+from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser, stated_language
 from toolkit.study._paraphrase_cache import CachedParaphraser
 from toolkit.study.row_sample import _distinct_sizes, _sample_indices
 from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
@@ -52,14 +55,13 @@ def study_file(settings: StudyFile) -> Study:
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
-    base: Paraphraser
-    meaning = settings.alone(folder)
-    if settings.paraphraser == LM:
-        base = prompted_paraphraser(settings, settings.lang, folder, meaning)
-    else:
-        base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None, meaning=meaning)
+    base = _load_paraphraser(settings, folder)
     if settings.chosen_classifier == EMBEDDINGS:
-        check_language_of(settings.encoder, base.lang, "--encoder")
+        check_language_of(settings.encoder or ENCODER, base.lang, "--encoder")
+    if settings.check and base.encoder is None:
+        raise ValueError(f"wanted --encoder, a sentence encoder of {base.lang}, for --check, got none")
+    first_texts = (text for column in settings.columns for text in train[column][:SAMPLE])
+    check_script(first_texts, base.lang, f"{base.name} is for {base.lang}; give --lang and a paraphraser of the texts")
     paraphraser = CachedParaphraser(base, _sample_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
@@ -90,6 +92,19 @@ def study_file(settings: StudyFile) -> Study:
     return finished_study
 
 
+def _load_paraphraser(settings: StudyFile, folder: Path) -> Paraphraser:
+    """The paraphraser of a study; in a language that the starter encoder does not know it has the encoder given."""
+    meaning = settings.alone(folder)
+    if settings.paraphraser == LM:
+        lang = settings.lang or "en"
+        encoder = None if covers(ENCODER, lang) else settings.encoder
+        return prompted_paraphraser(settings, lang, folder, encoder, meaning)
+    pivot = settings.pivot or None
+    lang = settings.lang or stated_language(settings.paraphraser, pivot)
+    encoder = None if covers(ENCODER, lang) else settings.encoder
+    return Paraphraser(settings.paraphraser, lang, encoder, pivot=pivot, meaning=meaning)
+
+
 def _sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
     """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
     labels = list(train[settings.label])
@@ -107,7 +122,7 @@ def _choose_trial(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
     kind = settings.chosen_classifier
     if kind == EMBEDDINGS:
-        return on_embeddings(load_embedder(settings.encoder), settings.columns, settings.label)
+        return on_embeddings(load_embedder(settings.encoder or ENCODER), settings.columns, settings.label)
     if kind == WORDS:
         return by_estimator(text_regression(), settings.columns[0], settings.label)
     return by_trainer(kind, settings.columns, settings.label, settings.steps)

@@ -34,11 +34,12 @@ class StudyFile(PromptedModel, Protection, MeaningModels):
         classifier: "tfidf" (logistic regression on weighted words, pairs of words and parts of words), "embeddings"
             (logistic regression on frozen embeddings), or a transformer that is fine-tuned: a Hub id or a folder.
             Unless given, "tfidf" for one column and "embeddings" for several.
-        encoder: Of "embeddings": a sentence encoder.
+        encoder: A sentence encoder, of "embeddings"; in other languages than English, if it is given, also for the
+            cosine of text and paraphrase and for --check. Unless given, "starter/encoder", in English.
         steps: Of a transformer: steps of each training, whatever the number of rows.
         paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
             " > " between, there and back, or "lm", the language model of --model.
-        lang: Of "lm": the language of the texts (ISO 639-1).
+        lang: Language of the texts (ISO 639-1); unless given, what the paraphraser states, or English.
         pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         copies: New rows for each row, at most.
         vary: "separately" or "together".
@@ -55,10 +56,10 @@ class StudyFile(PromptedModel, Protection, MeaningModels):
     label: str
     output_dir: str
     classifier: str | None = None
-    encoder: str = "starter/encoder"
+    encoder: str | None = None
     steps: Count = 200
     paraphraser: str = BEST
-    lang: Language = "en"
+    lang: Language | None = None
     pivot: list[str] = field(default_factory=list)
     copies: Count = 2
     vary: Annotated[str, one_of(VARY)] = "separately"

@@ -7,18 +7,23 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
 
+from toolkit.bitext.languages import SAMPLE, near
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
 from toolkit.clean.contamination import search_for
 from toolkit.clean.evaluation_sets import read_sets
+from toolkit.clean.script import check_script
 from toolkit.data.rows import Candidate, Row
 from toolkit.package.read import is_file, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.whole_files import read_record
 from toolkit.train._examples import table_of
 
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
@@ -104,6 +109,7 @@ def read_training(settings: ParaphraserTraining) -> _TrainingText:
         FileNotFoundError: A source does not exist.
     """
     refused: Counter[str] = Counter()
+    _check_language_of_pairs(settings)
     held_out = _held_out_pairs(settings)
     held_out_keys = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
     pairs = _PairTable(_other_pairs(held_out_keys, settings, refused))
@@ -123,6 +129,21 @@ def read_training(settings: ParaphraserTraining) -> _TrainingText:
             "more, --validation FILE, or --held_out 0"
         )
     return _TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
+
+
+def _check_language_of_pairs(settings: ParaphraserTraining) -> None:
+    """Refuse parabanks that state another language than that of the settings, and pairs in another script than its.
+
+    Raises:
+        ValueError: There is one.
+    """
+    for source in settings.pairs:
+        manifest = Path(source, MANIFEST)
+        lang = read_record(manifest).get("settings", {}).get("lang") if manifest.is_file() else None
+        if lang is not None and not near(lang, settings.lang):
+            raise ValueError(f"wanted pairs in {settings.lang}, got {source}, which is in {lang}: give --lang {lang}")
+        first_rows = islice(_read_rows(source, "train", 0.0), SAMPLE)
+        check_script((row.reference for row in first_rows), settings.lang, f"give --lang, the language of {source}")
 
 
 def _other_pairs(

@@ -16,9 +16,11 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
 from toolkit.bitext.hub_subwords import hub_pieces
+from toolkit.bitext.languages import CODES
 from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.shared import FAMILIES
 from toolkit.firefox.published import LICENSE
@@ -179,14 +181,46 @@ def stated_languages(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str
     Raises:
         ValueError: The record is damaged.
     """
+    languages = _recorded_languages(name)
+    if any(languages) or not isinstance(tokenizer, MarianTokenizer):
+        return languages
+    return tokenizer.source_lang, None if _marian_codes(tokenizer) else tokenizer.target_lang
+
+
+def _recorded_languages(name: str) -> tuple[str | None, str | None]:
+    """The source and target language in a model's measured.json or in the record of its training.
+
+    Raises:
+        ValueError: The record is damaged.
+    """
     record = Path(resolve(name)) / RECORD
     settings = read_record(record, "train again").get("settings") if record.is_file() else None
     for languages in (described(name), settings if isinstance(settings, dict) else {}):
         if languages.get("source_lang") or languages.get("lang"):
             return languages.get("source_lang"), languages.get("lang")
-    if not isinstance(tokenizer, MarianTokenizer):
-        return None, None
-    return tokenizer.source_lang, None if _marian_codes(tokenizer) else tokenizer.target_lang
+    return None, None
+
+
+def languages_of(name: str) -> tuple[str | None, str | None]:
+    """The source and target language that a model states before it is loaded; None where it states none, or a group.
+
+    Beside its records that is the configuration of a Marian tokenizer, which OPUS-MT's models have.
+
+    Args:
+        name: A Hub id, a local path or "starter/NAME".
+
+    Raises:
+        ValueError: A record is damaged.
+    """
+    languages = _recorded_languages(name)
+    if not any(languages):
+        try:
+            config = get_tokenizer_config(str(resolve(name)))
+        except (OSError, ValueError):  # whoever loads the model says why it cannot be read
+            config = {}
+        languages = config.get("source_lang"), config.get("target_lang")
+    source_lang, lang = (code if code in CODES else None for code in languages)  # not "mul" or "ROMANCE"
+    return source_lang, lang
 
 
 def set_languages(
