@@ -3,11 +3,11 @@ r"""Do hard negatives help an encoder? The same pairs without and with them, thr
     python -m research.experiments.hard_negatives --data DIR --work DIR \
         --json research/experiments/results/hard_negatives.json
 
-DIR of --data holds paraphrase/quora/train.txt.gz and train_2.txt.gz, paraphrase/captions/multi30k-5-english.train.tsv.gz,
-sts/2012 to sts/2015 and sts/benchmark. The pairs are questions of Quora and captions of the same image (the first two of
-each); pairs with a sentence of the STS sets are left out. TRIGRAM is trained with both losses of the toolkit, and with
-the negatives that `parabank mine negatives --encoder starter/encoder` finds at two margins. Every encoder of a loss has
-the same pairs and the same seeds: what differs is the negative of the anchors.
+DIR of --data holds paraphrase/quora/train.txt.gz and train_2.txt.gz, sts/2012 to sts/2015, sts/benchmark and
+paraphrase/captions/multi30k-5-english.train.tsv.gz. The pairs are questions of Quora and captions of the same image
+(the first two of each); pairs with a sentence of the STS sets are left out. TRIGRAM is trained with both losses of the
+toolkit, and with the negatives that `parabank mine negatives --encoder starter/encoder` finds at two margins. Every
+encoder of a loss has the same pairs and the same seeds: what differs is the negative of the anchors.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from research.experiments.corpora import write_tsv
 from research.experiments.starter_encoder import evaluation_keys, without
 from research.experiments.sts_table import Judge, line, over_seeds
 from research.reports import report
+from toolkit.bitext.text_file import read_text
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.settings import EncoderTraining
-from toolkit.train.encoder_pairs import TextPair, read_pairs
+from toolkit.train.encoder_pairs import read_pairs
 from toolkit.train.hard_negatives import mine_negatives
 from toolkit.train.hard_negatives_settings import NegativesSettings
 
@@ -40,10 +41,9 @@ LOSSES = ("margin", "ranking")
 
 def natural_pairs(data: Path) -> Iterator[tuple[str, str]]:
     """Pairs of questions, and of the first two captions of each image."""
-    quora = [
-        gzip.open(data / "paraphrase/quora" / name, "rt", encoding="utf-8") for name in ("train.txt.gz", "train_2.txt.gz")
-    ]
-    yield from ((first.strip(), second.strip()) for first, second in zip(*quora, strict=True))
+    questions = (data / "paraphrase/quora" / name for name in ("train.txt.gz", "train_2.txt.gz"))
+    sides = [read_text(str(path)).splitlines() for path in questions]
+    yield from ((first.strip(), second.strip()) for first, second in zip(*sides, strict=True))
     captions = data / "paraphrase/captions/multi30k-5-english.train.tsv.gz"
     with gzip.open(captions, "rt", encoding="utf-8") as lines:
         for text in lines:
@@ -79,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=40_000)
+    parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json")

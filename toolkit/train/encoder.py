@@ -48,7 +48,7 @@ def train(settings: EncoderTraining) -> Path:
     session = begin(settings, ("pairs", "word_vectors", "decontaminate"), (), FREE)
     if session.is_finished():
         return session.folder
-    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate), settings.min_score)
     encoder = new_encoder(settings, pairs.texts)
     with session.in_folder():
         record = fit(encoder, pairs, settings, session.state, session.folder / CHECKPOINT)

@@ -15,7 +15,7 @@ from toolkit.encoder.network import ParaphrasticNetwork
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
 from toolkit.package import read as package
-from toolkit.package.read import is_file, understood_columns
+from toolkit.package.read import is_plain, understood_columns
 from toolkit.system.errors import check_several
 
 Ragged = tuple[np.ndarray, np.ndarray]  # table rows of all texts, and the offset of each text in them, with the end
@@ -58,24 +58,31 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.anchor)
 
-    def negatives_of(self, pairs: np.ndarray, turn: int) -> np.ndarray:
+    def negatives_of(self, pairs: Sequence[int] | np.ndarray, turn: int) -> np.ndarray:
         """A hard negative of each of some pairs, another one at every turn, as indices in `texts`; -1 without one."""
         if self.negatives is None:
             return np.full(len(pairs), -1)
-        numbers, offsets = self.negatives
+        pairs, (numbers, offsets) = np.asarray(pairs), self.negatives
         counts = offsets[pairs + 1] - offsets[pairs]
         positions = offsets[pairs] + turn % np.maximum(counts, 1)
         return np.where(counts > 0, np.append(numbers, -1)[positions], -1)
 
 
-def _training_pairs(sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet]) -> Pairs:
+def _training_pairs(
+    sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet], min_score: float | None = None
+) -> Pairs:
     """The pairs to train on; the arguments and errors are those of `read_pairs` and `number_pairs`."""
     refused: Counter[str] = Counter()
-    pairs = number_pairs(read_pairs(sources, refused=refused), max_tokens, sets)
-    return replace(pairs, refused=refused + pairs.refused, columns=understood_columns(sources))
+    pairs = number_pairs(read_pairs(sources, refused=refused, min_score=min_score), max_tokens, sets)
+    return replace(pairs, refused=refused + pairs.refused, columns=understood_columns(sources, min_score))
 
 
-def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[str] | None = None) -> Iterator[TextPair]:
+def read_pairs(
+    sources: Sequence[str],
+    split: str = "train",
+    refused: Counter[str] | None = None,
+    min_score: float | None = None,
+) -> Iterator[TextPair]:
     r"""Read the pairs of parabanks and files.
 
     >>> import tempfile
@@ -89,7 +96,8 @@ def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[st
         sources: `toolkit.package.read.FORMS`. Pairs with the same first sentence have the same reference, also across
             sources; in a file with the column or key `id`, pairs with the same id have the same reference.
         split: The split of a parabank to read; a file is read completely.
-        refused: Counts the pairs of files that are left out because of their label.
+        refused: Counts the pairs of files that are left out because of their label or human score.
+        min_score: The least human score of a paraphrase; None refuses files with such scores.
 
     Raises:
         ValueError: A source has another form, is damaged or has no pair; the message names the source and the line.
@@ -97,11 +105,11 @@ def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[st
     """
     check_several(sources, "a list of parabanks and files")
     for source in sources:
-        count, reference = 0, "id" if is_file(source) else "sentence1"
-        for table in package.read_pairs(source, split, refused):
+        count, reference = 0, "id" if is_plain(source) else "sentence1"
+        for table in package.read_pairs(source, split, refused, min_score, negatives=True):
             count += len(table)
             columns = (table[name].to_pylist() for name in (reference, "sentence1", "sentence2"))
-            yield from map(TextPair, *columns)
+            yield from map(TextPair, *columns, (tuple(texts or ()) for texts in table["negatives"].to_pylist()))
         if not count:
             raise ValueError(f"wanted pairs in {source}, got none: give a parabank with paraphrases")
 

@@ -310,7 +310,7 @@ def _search(
 def _table(rows: Sequence[tuple[str, str, str, float]], with_scores: bool) -> pa.Table:
     """Triplets as a table, with the column of scores where it is wanted."""
     schema = SCORED if with_scores else TRIPLETS
-    columns = list(zip(*rows, strict=True)) or [[]] * len(SCORED)
+    columns: list[Sequence] = list(zip(*rows, strict=True)) or [()] * len(SCORED)
     return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)], schema)
 
 
