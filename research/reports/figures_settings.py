@@ -21,6 +21,7 @@ from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
+from toolkit.train.hard_negatives_settings import NegativesSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.shard_runs import LanguageModelSettings, RaySettings, RunSettings
@@ -198,6 +199,11 @@ def settings_pair_classifier() -> str:
     return settings_of(PairClassifierSettings)
 
 
+def settings_negatives() -> str:
+    """The settings of the search of hard negatives."""
+    return settings_of(NegativesSettings)
+
+
 def settings_augmentation() -> str:
     """Of parabank augment."""
     return settings_of(AugmentFile)
@@ -267,6 +273,7 @@ MADE = (
     settings_paraphraser,
     settings_paraphrasing,
     settings_pair_classifier,
+    settings_negatives,
     settings_augmentation,
     settings_study,
 )
