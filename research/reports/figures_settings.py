@@ -21,7 +21,6 @@ from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
-from toolkit.train.hard_negatives_settings import NegativesSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.shard_runs import LanguageModelSettings, RaySettings, RunSettings
@@ -30,6 +29,7 @@ from toolkit.score.cross_entropy import BitextFilter
 from toolkit.study.study_settings import StudyFile
 from toolkit.system.ranges import Machine, Processes
 from toolkit.system.settings import attribute_help, base_type, required
+from toolkit.train.hard_negatives_settings import NegativesSettings
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
 
