@@ -61,6 +61,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
     parser.add_argument("--device", default="cpu", help="device of the encoders (default cpu)")
     options = parser.parse_args(arguments)
+    if options.data is None and not options.pairs:
+        parser.error("wanted --data or --pairs, got neither: name what to measure on")
     return run_command(PROGRAM, lambda: _measure(options))
 
 
@@ -74,8 +76,6 @@ def _check(options: argparse.Namespace) -> None:
     from toolkit.evaluate.embeddings import is_markdown
     from toolkit.models.precision import check_device
 
-    if options.data is None and not options.pairs:
-        raise ValueError("wanted --data or --pairs, got neither: name what to measure on")
     others = [file for file in (options.data, options.without) if file]
     inputs = [*others, *options.pairs, *options.encoders]
     for output, is_own_output in ((options.json, is_ours), (options.markdown, is_markdown)):

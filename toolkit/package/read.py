@@ -47,6 +47,9 @@ FORMS = (
 )
 
 
+USUAL_TASK = "reference is 'sentence1'; paraphrase is 'sentence2'; label is 'label'"  # no choice was made
+
+
 def read_pairs(
     source: str | Path,
     split: str | None = None,
@@ -123,7 +126,7 @@ def _plain_rows(source: str | Path, reading: Reading, refused: Counter[str]) -> 
     Raises:
         ValueError: It has another form.
     """
-    say = partial(say_once, str(source))
+    say = (lambda text: None) if reading.columns else partial(say_once, str(source))
     if urls.is_file(source):
         return FILE_READERS.get(text_suffix(str(source)), FILE_READERS[".tsv"])(source, reading, refused, say)
     data_set = DataSet(str(source))
@@ -136,7 +139,7 @@ def _plain_rows(source: str | Path, reading: Reading, refused: Counter[str]) -> 
 @cache
 def say_once(source: str, text: str) -> None:
     """Say what was understood of a file: once, by the first process of a launch, and only if there was a choice."""
-    if text != PLAIN and os.environ.get("RANK", "0") == "0":
+    if text != PLAIN and not text.startswith(USUAL_TASK) and os.environ.get("RANK", "0") == "0":
         print(f"{source}: {text}", file=sys.stderr)
 
 
