@@ -45,6 +45,7 @@ COMMANDS = {
     "annotate": "annotate",
     "extract lexicon": "extract_lexicon",
     "count idf": "count_idf",
+    "mine negatives": "mine_negatives",
     "package encoder": "package_encoder",
     "package paraphraser": "package_paraphraser",
     "package translator": "package_translator",

@@ -96,3 +96,17 @@ def test_errors_are_one_line(script, data, encoders, tmp_path, monkeypatch, caps
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("parabank evaluate encoder: ") and wanted in said.err
     assert len(said.err.splitlines()) == 1
+
+
+def test_pairs_of_ones_own_in_any_form(script, encoders, tmp_path, capsys):
+    scored = tmp_path / "mine.csv"
+    scored.write_text("text1,text2,score\ndog,hound,3\ndog,cat,1\ndog,dog,5\n")
+    (tmp_path / "triplets.jsonl").write_text('["dog", "hound", "cat"]\n["cat", "cat", "dog"]\n')
+    triplets = str(tmp_path / "triplets.jsonl")
+    # cosines 0.7071, 0, 1 with scores 3, 1, 5; and 0.7071, 0, 1, 0 with labels 1, 0, 1, 0
+    for flags, pearson in ((["--pairs", str(scored), "--scored"], 97.3), (["--pairs", triplets], 97.2)):
+        assert script.main(["--encoders", *encoders, *flags, "--json", str(tmp_path / "out.json")]) == 0
+        printed = capsys.readouterr().out
+        good, bad = (float(line(printed, name)[0]) for name in ("good", "bad"))
+        assert good == pytest.approx(pearson, abs=0.06) and bad < good
+        assert list(json.loads((tmp_path / "out.json").read_text())["pairs"]["good"]) == [flags[1]]

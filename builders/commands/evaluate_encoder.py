@@ -15,6 +15,9 @@ DATA holds the official files; tasks whose files are missing are left out, and t
                                   stsa.binary.dev, stsa.binary.test (SST), TREC.train.all, TREC.test.all: lines of
                                   "label text", plain or .gz
 
+--pairs takes pairs of your own: files or data sets with labels 0 and 1 or negatives, or with scores from 0 to 5 and
+--scored, in any form that trainings read. The measure is the correlation of the cosines with the labels or scores.
+
 --without leaves pairs out of the similarity tasks, for an encoder that was trained on some of their sentences.
 """
 
@@ -25,6 +28,7 @@ import json
 from pathlib import Path
 
 import toolkit
+from toolkit.evaluate.tables import table
 from toolkit.starters import resolve, shown_name
 from toolkit.system.command import run_command
 from toolkit.system.outputs import check_output_file, is_ours
@@ -44,7 +48,9 @@ def main(arguments: list[str]) -> int:
         required=True,
         help="encoders to measure: starter/NAME, folder or Hub id",
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder of the official files, see above")
+    parser.add_argument("--data", type=Path, help="folder of the official files, see above")
+    parser.add_argument("--pairs", nargs="+", default=[], help="files or data sets of labelled pairs, see above")
+    parser.add_argument("--scored", action="store_true", help="the pairs have scores from 0 to 5")
     parser.add_argument(
         "--tasks", nargs="+", help="tasks among sts, benchmark, sick, chinese and transfer (default: all)"
     )
@@ -55,6 +61,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
     parser.add_argument("--device", default="cpu", help="device of the encoders (default cpu)")
     options = parser.parse_args(arguments)
+    if options.data is None and not options.pairs:
+        parser.error("wanted --data or --pairs, got neither: name what to measure on")
     return run_command(PROGRAM, lambda: _measure(options))
 
 
@@ -68,13 +76,14 @@ def _check(options: argparse.Namespace) -> None:
     from toolkit.evaluate.embeddings import is_markdown
     from toolkit.models.precision import check_device
 
-    inputs = [options.data, *options.encoders, *([options.without] if options.without else [])]
+    others = [file for file in (options.data, options.without) if file]
+    inputs = [*others, *options.pairs, *options.encoders]
     for output, is_own_output in ((options.json, is_ours), (options.markdown, is_markdown)):
         if output:
             check_output_file(output, inputs, is_own_output)
     if options.json and options.markdown and options.json.resolve() == options.markdown.resolve():
         raise FileExistsError(f"wanted two files to write, got {options.json} for both: choose another name")
-    if not options.data.is_dir():
+    if options.data and not options.data.is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {options.data}, which is none: see --help")
     check_device(options.device)
 
@@ -83,22 +92,56 @@ def _measure(options: argparse.Namespace) -> None:
     """Load all encoders, measure them and print the tables."""
     from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
-    from toolkit.evaluate.sts import read_sentences
+    from toolkit.evaluate.sts import correlations_of, read_sentences
 
     tasks = check_tasks(options.tasks or TASKS)
     _check(options)
     without = read_sentences(options.without) if options.without else set()
+    pairs = {source: _sentences_and_labels(source, options.scored) for source in options.pairs}
     names = list(dict.fromkeys(options.encoders))
     labels = [shown_name(name) for name in names]
     encoders = {name: load_encoder(resolve(name), options.device) for name in names}
-    figures_by_name = {}
+    figures_by_name, pair_figures = {}, {}
     for name, label in zip(names, labels, strict=True):
-        figures = evaluate_encoder(encoders.pop(name), options.data, tasks, without)
-        figures_by_name[label if labels.count(label) == 1 else name] = figures
-    tables = markdown(figures_by_name, tasks)
+        encoder, shown = encoders.pop(name), label if labels.count(label) == 1 else name
+        if options.data:
+            figures_by_name[shown] = evaluate_encoder(encoder, options.data, tasks, without)
+        pair_figures[shown] = {source: correlations_of(encoder, source, *columns) for source, columns in pairs.items()}
+    tables = markdown(figures_by_name, tasks) if options.data else ""
+    if pairs:
+        tables = f"{tables}\n\n{_pair_table(pair_figures)}".strip()
     print(tables)
     if options.markdown:
         write_whole(options.markdown, tables + "\n")
     if options.json:
         record = {"toolkit": toolkit.__version__, "encoders": as_json(figures_by_name)}
+        record |= {"pairs": pair_figures} if pairs else {}
         write_whole(options.json, json.dumps(record, indent=1) + "\n")
+
+
+def _sentences_and_labels(source: str, scored: bool) -> tuple[list[str], list[str], list[float]]:
+    """Both sides of labelled pairs, and their labels or scores.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It has another form.
+    """
+    from toolkit.package.read import read_labelled
+
+    sides: tuple[list, list, list] = [], [], []
+    for batch in read_labelled(source, scored=scored):
+        for values, column in zip(sides, batch.columns, strict=True):
+            values += column.to_pylist()
+    if not sides[0]:
+        raise ValueError(f"wanted labelled pairs, got none in {source}: give another file")
+    return sides
+
+
+def _pair_table(figures: dict[str, dict[str, tuple[float, float]]]) -> str:
+    """The correlations of each encoder with labels or scores, in Markdown."""
+    sources = list(next(iter(figures.values())))
+    head = ["encoder", *(f"{Path(source).name}, {kind}" for source in sources for kind in ("Pearson", "Spearman"))]
+    lines = [
+        [name, *(f"{value:.1f}" for source in sources for value in values[source])] for name, values in figures.items()
+    ]
+    return f"## Pairs, correlation x 100 of the cosine\n\n{table(head, lines)}"

@@ -129,6 +129,40 @@ def mega_batches() -> str:
     return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
 
 
+def hard_negatives() -> str:
+    """Encoders without and with hard negatives."""
+    found = experiment("hard_negatives")["results"]
+    lines = []
+    for loss in ("margin", "ranking"):
+        for name, one in found[loss].items():
+            mined = found["mined"].get(name)
+            label = "without" if mined is None else f"relative margin {float(name):g}"
+            triplets = "" if mined is None else number(mined["triplets"], 0)
+            dev = [with_spread(one[kind]["benchmark dev"]["values"], 2) for kind in ("pearson", "spearman")]
+            seeds = " / ".join(number(value, 2) for value in one["pearson"]["benchmark dev"]["values"])
+            years = with_spread(over_years(one), 1)
+            lines.append([f"{loss}, {label}", number(one["pairs"], 0), triplets, *dev, seeds, years])
+    dev = ["STS Benchmark dev, Pearson", "Spearman", "Pearson of each seed"]
+    return table(["loss, negatives", "pairs", "triplets", *dev, "STS 2012-2015, mean Pearson"], lines)
+
+
+def hard_negatives_gain() -> str:
+    """Whether hard negatives help each loss on the benchmark's development set, at the better margin, in words."""
+    parts = []
+    for loss in ("margin", "ranking"):
+        values = {
+            name: one["pearson"]["benchmark dev"]["values"]
+            for name, one in experiment("hard_negatives")["results"][loss].items()
+        }
+        without = values.pop("without")
+        gains = {name: [b - a for a, b in zip(without, seeds, strict=True)] for name, seeds in values.items()}
+        name = max(gains, key=lambda name: fmean(gains[name]))
+        least, most, mean = min(gains[name]), max(gains[name]), fmean(gains[name])
+        kind = "help" if least > 0 else "hurt" if most < 0 else "help some seeds only"
+        parts.append(f"with the {loss} loss they {kind} ({mean:+.2f} points on average)")
+    return " and ".join(parts)
+
+
 def transfer() -> str:
     """ParaNMT's table 14: the starter encoder beside the paper's model of the same parts."""
     names = ("MR", "CR", "SUBJ", "MPQA", "SST (dev)", "TREC (10 folds)", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
@@ -205,6 +239,7 @@ def simlex() -> str:
 
 
 MADE = (
-    sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, transfer,
+    sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches,
+    hard_negatives, hard_negatives_gain, transfer,
     encoder_pairs, encoder_dev, identification, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
 )  # fmt: skip

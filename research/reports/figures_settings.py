@@ -31,6 +31,7 @@ from toolkit.score.cross_entropy import BitextFilter
 from toolkit.study.study_settings import StudyFile
 from toolkit.system.ranges import Machine, Processes
 from toolkit.system.settings import attribute_help, base_type, required
+from toolkit.train.hard_negatives_settings import NegativesSettings
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
 
@@ -201,6 +202,11 @@ def settings_pair_classifier() -> str:
     return settings_of(PairClassifierSettings)
 
 
+def settings_negatives() -> str:
+    """The settings of the search of hard negatives."""
+    return settings_of(NegativesSettings)
+
+
 def settings_augmentation() -> str:
     """Of parabank augment."""
     return settings_of(AugmentFile)
@@ -280,6 +286,7 @@ MADE = (
     settings_paraphraser,
     settings_paraphrasing,
     settings_pair_classifier,
+    settings_negatives,
     settings_augmentation,
     settings_protection,
     settings_paraphrase,

@@ -293,6 +293,28 @@ def correlations(encoder: SentenceTransformer, pairs: _Pairs) -> tuple[float, fl
     return agreement(_similarities(encoder, pairs), pairs.scores, pairs.name)
 
 
+def correlations_of(
+    encoder: SentenceTransformer,
+    name: str,
+    sentences1: Sequence[str],
+    sentences2: Sequence[str],
+    scores: Sequence[float],
+) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation x 100 of an encoder's cosines and the scores or labels of any pairs.
+
+    Args:
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
+        name: The name of the pairs, for the error message.
+        sentences1: The first sentence of each pair.
+        sentences2: The second sentence of each pair.
+        scores: Human scores, or labels 0 and 1.
+
+    Raises:
+        ValueError: All scores are equal.
+    """
+    return correlations(encoder, _Pairs(name, list(sentences1), list(sentences2), np.array(scores)))
+
+
 def _year_correlations(encoder: SentenceTransformer, sets: Sequence[_Pairs]) -> dict[str, tuple[float, float]]:
     """The correlations of a year.
 

@@ -52,7 +52,7 @@ class PairClassifierSettings(_FitSettings, Training):
         encoder: With a parabank: the sentence encoder that finds near sentences, a folder or a Hub id.
         max_pairs: With a parabank: the most pairs, half of them paraphrases.
         max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.
-        task: Or learn the labelled pairs of this TSV or CSV file.
+        task: Or learn the labelled pairs of this file or data set; a negative of a triplet has the label 0.
         columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
         scored: The task's label is a score from 0 to 5 (STS-B), learnt by one output with the squared error.
         test: Labelled files with the same columns to measure the finished classifier on.

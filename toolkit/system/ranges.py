@@ -195,7 +195,10 @@ class PairTraining(Training, Machine):
     """The settings of the trainings that read parabanks.
 
     Attributes:
-        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
+        pairs: Parabanks: folders, Hub names, runs' folders of shards, data sets (save_to_disk folders, folders of data
+            files, owner/name:configuration:split), and .parquet, .tsv, .csv or .jsonl files.
+        min_score: The least human score (STS) of a paraphrase, of files and data sets that have such scores; without
+            it they are refused.
         decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
             sentence that equals such a text, or contains nearly all of it, is left out.
     """
@@ -203,4 +206,5 @@ class PairTraining(Training, Machine):
     GROUP = "run"
 
     pairs: list[str]
+    min_score: float | None = None
     decontaminate: list[str] = field(default_factory=list)

@@ -4,6 +4,8 @@ __all__ = [
     "adam",
     "encoder",
     "encoder_pairs",
+    "hard_negatives",
+    "hard_negatives_settings",
     "infiller",
     "infiller_settings",
     "optimizer",

@@ -150,34 +150,46 @@ class Fitting:
         self.encoder.cpu().eval()
 
 
-def mega_batch(fitting: Fitting, indices: np.ndarray, number: int) -> float:
+def mega_batch(fitting: Fitting, indices: np.ndarray, number: int, epoch: int = 0) -> float:
     """Choose negatives for the pairs of a mega-batch, then take a step on each of its mini-batches.
+
+    The negative of an anchor is its hard negative where it has one, else, as that of every positive, the nearest
+    sentence of the mega-batch. A ranking loss takes the hard negatives of a mini-batch besides the others.
 
     Args:
         fitting: The state of the training.
         indices: Indices of the pairs.
         number: How many mega-batches came before, for the shuffling.
+        epoch: From 0; a pair with several hard negatives has another one in each.
 
     Returns:
         The sum of the pairs' losses.
     """
     settings, pairs, count = fitting.settings, fitting.pairs, len(indices)
+    hard = pairs.negatives_of(indices, epoch)
+    owners = np.flatnonzero(hard >= 0)
+    hard_places = np.full(count, -1)
+    hard_places[owners] = 2 * count + np.arange(len(owners))
     texts = np.concatenate([pairs.anchor[indices], pairs.positive[indices]])
     references = np.tile(pairs.reference[indices], 2)
-    ragged = {kind: _take(rows, texts) for kind, rows in fitting.rows.items()}
+    with_hard = np.concatenate([texts, hard[owners]])
+    ragged = {kind: _take(rows, with_hard) for kind, rows in fitting.rows.items()}
     if "lstm" in settings.parts and settings.scramble:
         rng = np.random.default_rng([settings.seed, number, 1])
-        text_mask = np.tile(rng.random(count) < settings.scramble, 2)
+        is_shuffled = rng.random(count) < settings.scramble
+        text_mask = np.concatenate([is_shuffled, is_shuffled, is_shuffled[owners]])
         ragged["word"] = _scramble(ragged["word"], text_mask, rng)
     margin = settings.loss == "margin"
     negatives = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
+    if margin:
+        negatives[owners] = hard_places[owners]
     total = 0.0
     for begin in range(0, count, settings.batch):
         batch = np.arange(begin, min(begin + settings.batch, count))
         if margin:
             total += _margin_step(fitting, ragged, batch, negatives, count) * len(batch)
         else:
-            total += _ranking_step(fitting, ragged, batch, references, texts) * len(batch)
+            total += _ranking_step(fitting, ragged, batch, references, with_hard, hard_places[batch]) * len(batch)
     return total
 
 
@@ -194,7 +206,7 @@ def _margin_step(
 
     Args:
         fitting: The state of the training.
-        ragged: Rows of the sentences of the mega-batch: `count` anchors, then their positives.
+        ragged: Rows of the sentences of the mega-batch: `count` anchors, then their positives, then hard negatives.
         batch: Indices of the mini-batch's anchors among them.
         negatives: (2 count,) indices of the negatives of all sentences.
         count: Pairs of the mega-batch.
@@ -213,21 +225,42 @@ def _margin_step(
 
 
 def _ranking_step(
-    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, references: np.ndarray, texts: np.ndarray
+    fitting: Fitting,
+    ragged: dict[str, Ragged],
+    batch: np.ndarray,
+    references: np.ndarray,
+    texts: np.ndarray,
+    hard: np.ndarray,
 ) -> float:
-    """Take a step on pairs, with all other pairs of the mini-batch as negatives; see `_margin_step`."""
-    count, device = len(texts) // 2, fitting.state.device
+    """Take a step on pairs, with the positives and hard negatives of the mini-batch's other pairs as negatives.
+
+    Args:
+        fitting: The state of the training.
+        ragged: See `_margin_step`.
+        batch: Likewise.
+        references: (2 count,) of the anchors and the positives.
+        texts: All texts of the mega-batch.
+        hard: (batch,) indices of the anchors' hard negatives among them, -1 without one.
+
+    Returns:
+        The mean loss of the mini-batch.
+    """
+    count, device = len(references) // 2, fitting.state.device
     positive_indices = torch.arange(len(batch), device=device)[_process_share(len(batch), fitting.state)]
     anchors, positives = batch, batch + count
     forbidden = references[anchors, None] == references[None, positives]
     forbidden |= texts[anchors, None] == texts[None, positives]
     forbidden |= texts[positives, None] == texts[None, positives]
+    hard = hard[hard >= 0]
+    known = texts[hard][None] == np.concatenate([texts[anchors], texts[positives]])[:, None]
+    is_related = references[anchors, None] == np.concatenate([references[anchors], references[positives]])[None]
+    forbidden = np.concatenate([forbidden, is_related.astype(np.float32) @ known > 0], 1)
     forbidden_rows = torch.from_numpy(forbidden).to(device)[positive_indices]
 
     def mini_batch_loss(vectors: Tensor) -> Tensor:
-        anchor_vectors, positive_vectors = vectors.chunk(2)
+        anchor_vectors, positive_vectors = vectors.tensor_split([len(batch)])
         return ranking_loss(
             anchor_vectors[positive_indices], positive_vectors, positive_indices, forbidden_rows
         ).sum() / len(batch)
 
-    return fitting.step(ragged, np.concatenate([anchors, positives]), mini_batch_loss)
+    return fitting.step(ragged, np.concatenate([anchors, positives, hard]), mini_batch_loss)

@@ -31,7 +31,7 @@ def held_out_pairs(sources: Sequence[str]) -> list[tuple[str, str]]:
     """
     best_paraphrases: dict[str, str] = {}
     for source in sources:
-        if package.is_file(source):
+        if package.is_plain(source):
             continue
         for table in package.read_pairs(source, "validation"):
             for text, paraphrase in zip(table["sentence1"].to_pylist(), table["sentence2"].to_pylist(), strict=True):

@@ -52,14 +52,15 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
         self, reps: list[list[Tensor]], labels: Tensor | None = None, *, with_backward: bool = False
     ) -> Tensor:
         """The same from the vectors of both sides, mini-batch by mini-batch; the library's interface."""
-        anchors, positives = (torch.cat(side).float() for side in reps)
+        anchors, positives, *hard = (torch.cat(side).float() for side in reps)
         first, count = 0, len(anchors)
         assert labels is not None
         if self.gather:
             first = torch.distributed.get_rank() * count
             anchors, positives = all_gather_with_grad(anchors), all_gather_with_grad(positives)
             labels = all_gather(labels)
-        loss = nearest_margin(anchors, positives, labels.cpu().numpy(), first, first + count, self.margin).mean()
+        references = labels.cpu().numpy()
+        loss = nearest_margin(anchors, positives, references, first, first + count, self.margin, *hard).mean()
         if with_backward:
             loss.backward()
         return loss.detach() if with_backward else loss
@@ -70,7 +71,13 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
 
 
 def nearest_margin(
-    anchors: Tensor, positives: Tensor, references: np.ndarray, first: int, last: int, margin: float
+    anchors: Tensor,
+    positives: Tensor,
+    references: np.ndarray,
+    first: int,
+    last: int,
+    margin: float,
+    hard: Tensor | None = None,
 ) -> Tensor:
     """The margin loss of some pairs of a batch, against the nearest of all its sentences.
 
@@ -81,6 +88,7 @@ def nearest_margin(
         first: The first pair whose loss is computed.
         last: The end of the range of pairs, exclusive.
         margin: See `margin_loss`.
+        hard: (last - first, dimensions) vectors of the anchors' hard negatives, which take the place of their nearest.
 
     Returns:
         (last - first,) losses.
@@ -91,8 +99,9 @@ def nearest_margin(
         torch.from_numpy(nearest(vectors.detach(), keys, side + first, side + last, torch.float32)).to(vectors.device)
         for side in (0, count)
     )
+    negative_vectors = vectors[negatives] if hard is None else hard
     return margin_loss(
-        anchors[first:last], positives[first:last], vectors[negatives], vectors[positives_negatives], margin
+        anchors[first:last], positives[first:last], negative_vectors, vectors[positives_negatives], margin
     )
 
 

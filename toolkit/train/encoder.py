@@ -48,7 +48,7 @@ def train(settings: EncoderTraining) -> Path:
     session = begin(settings, ("pairs", "word_vectors", "decontaminate"), (), FREE)
     if session.is_finished():
         return session.folder
-    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate), settings.min_score)
     encoder = new_encoder(settings, pairs.texts)
     with session.in_folder():
         record = fit(encoder, pairs, settings, session.state, session.folder / CHECKPOINT)
@@ -112,7 +112,8 @@ def fit(
             start = time.perf_counter()
             epoch, position = divmod(batch_number, per_epoch)
             order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
-            log[epoch] += mega_batch(fitting, order[position * size : (position + 1) * size], batch_number) / len(pairs)
+            indices = order[position * size : (position + 1) * size]
+            log[epoch] += mega_batch(fitting, indices, batch_number, epoch) / len(pairs)
             batch_number += 1
             seconds += time.perf_counter() - start
             mean = log[epoch] * len(pairs) / min((position + 1) * size, len(pairs))
@@ -172,7 +173,7 @@ def _training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict
 def _content_hash(pairs: Pairs) -> str:
     """A hash of the pairs and their texts, so that a training does not resume with others."""
     digest = hashlib.sha256()
-    for numbers in (pairs.anchor, pairs.positive, pairs.reference):
+    for numbers in (pairs.anchor, pairs.positive, pairs.reference, *(pairs.negatives or ())):
         digest.update(numbers.tobytes())
     for text in pairs.texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")

@@ -15,18 +15,19 @@ from toolkit.encoder.network import ParaphrasticNetwork
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
 from toolkit.package import read as package
-from toolkit.package.read import is_file, understood_columns
+from toolkit.package.read import is_plain, understood_columns
 from toolkit.system.errors import check_several
 
 Ragged = tuple[np.ndarray, np.ndarray]  # table rows of all texts, and the offset of each text in them, with the end
 
 
 class TextPair(NamedTuple):
-    """Two sentences of the same meaning, and the reference that they come from."""
+    """Two sentences of the same meaning, the reference that they come from, and hard negatives of the first."""
 
     reference: str
     anchor: str
     positive: str
+    negatives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Pairs:
         refused: The number of pairs that were left out, by reason.
         contamination: The evaluation sets that were searched, as contamination.json has them.
         columns: What was understood of the columns of each source that is a file.
+        negatives: The hard negatives of all pairs, one pair after another, as indices in `texts`, and where those of
+            each pair begin, with the end; None where no pair has one.
     """
 
     texts: list[str]
@@ -50,19 +53,36 @@ class Pairs:
     refused: Counter[str]
     contamination: list[dict]
     columns: list[str] = field(default_factory=list)
+    negatives: Ragged | None = None
 
     def __len__(self) -> int:
         return len(self.anchor)
 
+    def negatives_of(self, pairs: Sequence[int] | np.ndarray, turn: int) -> np.ndarray:
+        """A hard negative of each of some pairs, another one at every turn, as indices in `texts`; -1 without one."""
+        if self.negatives is None:
+            return np.full(len(pairs), -1)
+        pairs, (numbers, offsets) = np.asarray(pairs), self.negatives
+        counts = offsets[pairs + 1] - offsets[pairs]
+        positions = offsets[pairs] + turn % np.maximum(counts, 1)
+        return np.where(counts > 0, np.append(numbers, -1)[positions], -1)
 
-def _training_pairs(sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet]) -> Pairs:
+
+def _training_pairs(
+    sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet], min_score: float | None = None
+) -> Pairs:
     """The pairs to train on; the arguments and errors are those of `read_pairs` and `number_pairs`."""
     refused: Counter[str] = Counter()
-    pairs = number_pairs(read_pairs(sources, refused=refused), max_tokens, sets)
-    return replace(pairs, refused=refused + pairs.refused, columns=understood_columns(sources))
+    pairs = number_pairs(read_pairs(sources, refused=refused, min_score=min_score), max_tokens, sets)
+    return replace(pairs, refused=refused + pairs.refused, columns=understood_columns(sources, min_score))
 
 
-def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[str] | None = None) -> Iterator[TextPair]:
+def read_pairs(
+    sources: Sequence[str],
+    split: str = "train",
+    refused: Counter[str] | None = None,
+    min_score: float | None = None,
+) -> Iterator[TextPair]:
     r"""Read the pairs of parabanks and files.
 
     >>> import tempfile
@@ -76,7 +96,8 @@ def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[st
         sources: `toolkit.package.read.FORMS`. Pairs with the same first sentence have the same reference, also across
             sources; in a file with the column or key `id`, pairs with the same id have the same reference.
         split: The split of a parabank to read; a file is read completely.
-        refused: Counts the pairs of files that are left out because of their label.
+        refused: Counts the pairs of files that are left out because of their label or human score.
+        min_score: The least human score of a paraphrase; None refuses files with such scores.
 
     Raises:
         ValueError: A source has another form, is damaged or has no pair; the message names the source and the line.
@@ -84,11 +105,11 @@ def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[st
     """
     check_several(sources, "a list of parabanks and files")
     for source in sources:
-        count, reference = 0, "id" if is_file(source) else "sentence1"
-        for table in package.read_pairs(source, split, refused):
+        count, reference = 0, "id" if is_plain(source) else "sentence1"
+        for table in package.read_pairs(source, split, refused, min_score, negatives=True):
             count += len(table)
             columns = (table[name].to_pylist() for name in (reference, "sentence1", "sentence2"))
-            yield from map(TextPair._make, zip(*columns, strict=True))
+            yield from map(TextPair, *columns, (tuple(texts or ()) for texts in table["negatives"].to_pylist()))
         if not count:
             raise ValueError(f"wanted pairs in {source}, got none: give a parabank with paraphrases")
 
@@ -108,30 +129,43 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int, sets: Sequence[Eval
     texts: dict[str, int] = {}
     references: dict[str, int] = {}
     triples: list[tuple[int, int, int]] = []
+    negatives: list[int] = []
+    owners: list[int] = []  # of each negative the place of its pair in `triples`
     for pair in pairs:
         if pair.anchor == pair.positive:
             refused["equal"] += 1
             continue
         anchor_number, positive_number = (texts.setdefault(text, len(texts)) for text in (pair.anchor, pair.positive))
+        owners += [len(triples)] * len(pair.negatives)
+        negatives += [texts.setdefault(text, len(texts)) for text in pair.negatives]
         triples.append((anchor_number, positive_number, references.setdefault(pair.reference, len(references))))
     numbers = np.array(triples, np.int64).reshape(-1, 3)
     all_texts = list(texts)
     lengths = np.array([token_count(text) for text in all_texts], np.int64)
-    long, empty = ((mask[numbers[:, 0]] | mask[numbers[:, 1]]) for mask in (lengths > max_tokens, lengths == 0))
-    refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
-    numbers = numbers[~long & ~empty]
     search = search_for(sets)
     evaluation_texts = search.found_among(all_texts)
+    is_long, is_empty = lengths > max_tokens, lengths == 0
     in_sets = np.array([text in evaluation_texts for text in all_texts], bool)
-    contaminated = in_sets[numbers[:, 0]] | in_sets[numbers[:, 1]]
-    refused["contaminated"] = int(contaminated.sum())
-    numbers = numbers[~contaminated]
+    is_used = np.ones(len(numbers), bool)
+    for reason, mask in ((f"over {max_tokens} tokens", is_long), ("empty", is_empty), ("contaminated", in_sets)):
+        has_reason = mask[numbers[:, 0]] | mask[numbers[:, 1]]
+        # a pair that is too long and empty counts for both
+        refused[reason] = int((has_reason & (is_used if reason == "contaminated" else True)).sum())
+        is_used &= ~has_reason
+    negative_numbers, negative_owners = np.array(negatives, np.int64), np.array(owners, np.int64)
+    is_known = _are_paraphrases(numbers, negative_numbers, negative_owners, len(all_texts))
+    is_useless = is_known | (is_long | is_empty | in_sets)[negative_numbers]
+    refused["negatives of no use"] = int((is_useless & is_used[negative_owners]).sum())
+    is_kept = ~is_useless & is_used[negative_owners]
+    counts = np.bincount(negative_owners[is_kept], minlength=len(numbers))[is_used]
+    negative_numbers, numbers = negative_numbers[is_kept], numbers[is_used]
     if not len(numbers):
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({reasons})")
     # texts of refused pairs do not enter the vocabulary
-    text_numbers, positions = np.unique(numbers[:, :2], return_inverse=True)
-    anchor, positive = positions.reshape(-1, 2).T.copy()
+    used_numbers = np.concatenate([numbers[:, :2].ravel(), negative_numbers])
+    text_numbers, positions = np.unique(used_numbers, return_inverse=True)
+    anchor, positive = positions[: 2 * len(numbers)].reshape(-1, 2).T.copy()
     return Pairs(
         [all_texts[n] for n in text_numbers.tolist()],
         anchor,
@@ -139,7 +173,24 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int, sets: Sequence[Eval
         numbers[:, 2].copy(),
         +refused,
         search.record("texts"),
+        negatives=(positions[2 * len(numbers) :], np.append(0, np.cumsum(counts))) if len(negative_numbers) else None,
     )
+
+
+def _are_paraphrases(numbers: np.ndarray, negatives: np.ndarray, owners: np.ndarray, texts: int) -> np.ndarray:
+    """Whether negatives are texts of the reference of their own pair: (negatives,) of bool.
+
+    >>> _are_paraphrases(np.array([[0, 1, 0], [0, 2, 0]]), np.array([2, 3]), np.array([0, 0]), 4).tolist()
+    [True, False]
+
+    Args:
+        numbers: (pairs, 3), the texts and the reference of each pair.
+        negatives: (negatives,) texts.
+        owners: (negatives,) the pair of each.
+        texts: How many texts there are.
+    """
+    known = numbers[:, 2:] * texts + numbers[:, :2]
+    return np.isin(numbers[owners, 2] * texts + negatives, known)
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticNetwork) -> dict[str, Ragged]:

@@ -20,7 +20,7 @@ from toolkit.clean.contamination import search_for
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.clean.script import check_script
 from toolkit.data.rows import Candidate, Row
-from toolkit.package.read import is_file, read_references, understood_columns
+from toolkit.package.read import is_plain, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
@@ -128,7 +128,9 @@ def read_training(settings: ParaphraserTraining) -> _TrainingText:
             f"wanted references to hold out, got none in {settings.validation or sources}: give two references or "
             "more, --validation FILE, or --held_out 0"
         )
-    return _TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
+    return _TrainingText(
+        pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs, settings.min_score)
+    )
 
 
 def _check_language_of_pairs(settings: ParaphraserTraining) -> None:
@@ -151,7 +153,7 @@ def _other_pairs(
 ) -> Iterator[_TrainingPair]:
     """The pairs of the training splits of all sources without those of a held-out text, which are refused."""
     for source in settings.pairs:
-        for row in _read_rows(source, "train", _validation_share(settings), refused):
+        for row in _read_rows(source, "train", settings, refused):
             for pair in _pairs_of(row, settings, refused):
                 if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     yield pair
@@ -169,7 +171,7 @@ def _held_out_pairs(settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     if not settings.held_out:
         return []
     if settings.validation:
-        pair_groups = _usable(read_references(settings.validation), settings)
+        pair_groups = _usable(read_references(settings.validation, min_score=settings.min_score), settings)
     else:
         pair_groups = _all_source_pairs("validation", settings)
         pair_groups += _fill_up(len(pair_groups), settings)
@@ -193,11 +195,7 @@ def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[_TrainingPa
 
 def _all_source_pairs(split: str, settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
     """The pairs of each reference of one split of all sources."""
-    return [
-        pairs
-        for source in settings.pairs
-        for pairs in _usable(_read_rows(source, split, _validation_share(settings)), settings)
-    ]
+    return [pairs for source in settings.pairs for pairs in _usable(_read_rows(source, split, settings), settings)]
 
 
 def _usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[_TrainingPair]]:
@@ -210,11 +208,14 @@ def _validation_share(settings: ParaphraserTraining) -> float:
     return VALIDATION_SHARE if settings.held_out and not settings.validation else 0.0
 
 
-def _read_rows(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
-    """The references of one split of a source; of a file, which has none, this share is the validation split."""
-    if not is_file(source):
+def _read_rows(
+    source: str, split: str, settings: ParaphraserTraining, refused: Counter[str] | None = None
+) -> Iterator[Row]:
+    """The references of one split of a source; of a file, which has none, a share is the validation split."""
+    if not is_plain(source):
         return read_references(source, split)
-    return (row for row in read_references(source, refused=refused) if split_of(row.reference, share, 0.0) == split)
+    share, rows = _validation_share(settings), read_references(source, None, refused, settings.min_score)
+    return (row for row in rows if split_of(row.reference, share, 0.0) == split)
 
 
 def _pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[_TrainingPair]:

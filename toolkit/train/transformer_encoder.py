@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import torch
 from accelerate import PartialState
 from datasets import Dataset
@@ -58,7 +59,7 @@ def train(settings: TransformerTraining) -> Path:
     session = begin(settings, ("pairs", "decontaminate"), ("base_model",), FREE)
     if session.is_finished():
         return session.folder
-    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate), settings.min_score)
     _check_batch(settings.batch, len(pairs), session.state.num_processes)
     encoder = _load_base(settings.base_model, settings.max_tokens, settings.seed)
     with session.in_folder():
@@ -142,6 +143,8 @@ def _fit(
     """
     _check_batch(settings.batch, len(pairs), state.num_processes)
     columns = {"anchor": pairs.anchor, "positive": pairs.positive}
+    if pairs.negatives is not None:
+        columns["negative"] = _negatives(pairs)
     texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
     trainer = SentenceTransformerTrainer(
         encoder,
@@ -163,6 +166,22 @@ def _fit(
         "seconds": round(output.metrics["train_runtime"], 1),
         "loss": [[entry["step"], entry["loss"]] for entry in trainer.state.log_history if "loss" in entry],
     }
+
+
+def _negatives(pairs: Pairs) -> np.ndarray:
+    """A negative of each pair, as indices of texts: a hard one, or of a pair without one the positive of another.
+
+    The losses of the library want one of every pair. That of another pair is the positive of the next pair of another
+    reference.
+    """
+    numbers = np.arange(len(pairs))
+    negatives = pairs.negatives_of(numbers, 0)
+    is_last = np.append(pairs.reference[1:] != pairs.reference[:-1], pairs.reference[-1:] != pairs.reference[:1])
+    ends = np.flatnonzero(is_last)
+    if len(ends):
+        nexts = (np.append(ends, ends[0])[np.searchsorted(ends, numbers)] + 1) % len(pairs)
+        return np.where(negatives >= 0, negatives, pairs.positive[nexts])
+    return np.where(negatives >= 0, negatives, pairs.positive[negatives.argmax()])
 
 
 def _training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
