@@ -37,11 +37,11 @@ from research.experiments.judge_fit import LATEST, boosting, examples, fit, regr
 from research.reports import report
 from toolkit.data.rows import Candidate, Row
 from toolkit.encoder.load import load_embedder
-from toolkit.evaluate.judgment_fit import _last_fifth, read_judgments
+from toolkit.evaluate.judgment_fit import last_fifth, read_judgments
 from toolkit.pair_classifier.classifier import fit as train_classifier
 from toolkit.pair_classifier.classifier import new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair
-from toolkit.pair_classifier.settings import _FitSettings
+from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.score.critic import critic_rows, load_critic
 from toolkit.score.entailment import entailment_rows, load_nli
 from toolkit.score.judge import BACK_FEATURES, CRITIC_FEATURES, FEATURES
@@ -72,7 +72,7 @@ def rows_of_judgments(folder: Path) -> tuple[list[Row], dict[str, list[float]]]:
     judged = read_judgments(folder)
     rows: dict[str, Row] = {}
     scores: dict[str, list[float]] = {}
-    for number in np.flatnonzero(_last_fifth(judged.references)):
+    for number in np.flatnonzero(last_fifth(judged.references)):
         name = f"judged-{judged.groups[number]}"
         row = rows.setdefault(name, Row(name, "judged", None, None, judged.references[number], "en", "test"))
         row.candidates.append(Candidate(judged.candidates[number], "beam"))
@@ -83,12 +83,12 @@ def rows_of_judgments(folder: Path) -> tuple[list[Row], dict[str, list[float]]]:
 def rows_of_readings(texts: Sequence[dict[str, Any]], count: int) -> tuple[list[Row], list[dict[str, Any]]]:
     """So many texts by chance with the candidates that were read, and these texts as the file has them."""
     read = [text for text in texts if text["set"] == LATEST]
-    drawn = np.random.default_rng(SEED).permutation(len(read))[:count]
-    chosen = [read[n] | {"candidates": [c for c in read[n]["candidates"] if "ratings" in c]} for n in sorted(drawn)]
+    drawn = sorted(np.random.default_rng(SEED).permutation(len(read))[:count].tolist())
+    chosen = [read[n] | {"candidates": [c for c in read[n]["candidates"] if "ratings" in c]} for n in drawn]
     rows = [
         Row(f"read-{n}", "read", None, None, text["text"], "en", "test",
             candidates=[Candidate(c["text"], "beam") for c in text["candidates"]])
-        for n, text in enumerate(chosen)
+        for n, text in zip(drawn, chosen, strict=True)
     ]  # fmt: skip
     return rows, chosen
 
@@ -104,7 +104,7 @@ def nli_model(sick: Path, base_model: str, folder: Path) -> str:
             )
             for line in lines
         ]
-        settings = _FitSettings()
+        settings = PairClassifierSettings(base_model=base_model, output_dir=str(folder), task=str(sick))
         classifier = new_classifier(base_model, settings.max_length, settings.seed)
         train_classifier(classifier, pairs, folder / "checkpoints", settings)
         classifier.save_pretrained(str(folder / "model"))
@@ -271,7 +271,7 @@ def main() -> None:
     parser.add_argument("--nli")
     parser.add_argument("--asked", default="starter/smollm2")
     parser.add_argument("--critic", default="starter/rewriter")
-    parser.add_argument("--texts", type=int, default=200)
+    parser.add_argument("--texts", type=int, default=80)
     parser.add_argument("--cost", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, required=True)

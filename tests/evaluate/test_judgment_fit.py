@@ -12,12 +12,12 @@ from builders.commands.train_judgment import main
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judgment_fit import (
     _JudgedPairs,
-    _last_fifth,
     _out_of_fold,
     _system_means,
     _within_references,
     cosine_figures,
     fit,
+    last_fifth,
     read_judgments,
 )
 from toolkit.score.judgment import SHIPPED, _read_regression
@@ -128,7 +128,7 @@ def test_another_target_wants_a_file_of_its_own(capsys):
 
 
 def test_the_last_fifth_is_of_whole_references():
-    found = _last_fifth([str(i // 3) for i in range(3000)])
+    found = last_fifth([str(i // 3) for i in range(3000)])
     assert found.reshape(1000, 3).mean(1).tolist() == found[::3].tolist()
     assert 0.15 < found.mean() < 0.25
 
@@ -165,7 +165,7 @@ def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys
     assert figures["spearman"] > 0.8
     assert record["made_by"]["command"] == "parabank train judgment --judgments DIR"
     assert spearmanr(_read_regression(output).predict(pairs.values), pairs.scores).statistic > 0.8
-    test = _last_fifth(pairs.references)
+    test = last_fifth(pairs.references)
     rest = fit(pairs.values[~test], pairs.scores[~test], pairs.groups[~test])
     held_out = spearmanr(rest.predict(pairs.values[test]), pairs.scores[test]).statistic
     assert figures["spearman_last_fifth"] == pytest.approx(held_out, abs=1e-4) and 0 < test.sum() < 200

@@ -120,7 +120,7 @@ def _out_of_fold(judged: _JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
     return predictions, [fold for _, fold in folds]
 
 
-def _last_fifth(references: list[str]) -> np.ndarray:
+def last_fifth(references: list[str]) -> np.ndarray:
     """(pairs,) whether the reference is in the fifth on which nothing was chosen."""
     return np.array([int(hashlib.sha256(r.encode()).hexdigest(), 16) % 5 == 0 for r in references])
 
@@ -151,7 +151,7 @@ def _system_means(predictions: np.ndarray, judged: _JudgedPairs) -> tuple[list[f
 def fit_figures(judged: _JudgedPairs) -> dict[str, float | list[float]]:
     """The correlations of the regression and, for comparison, of sentence BLEU and of the length ratio alone."""
     predictions, folds = _out_of_fold(judged)
-    test = _last_fifth(judged.references)
+    test = last_fifth(judged.references)
     test_predictions = fit(judged.values[~test], judged.scores[~test], judged.groups[~test]).predict(
         judged.values[test]
     )
@@ -188,7 +188,7 @@ def cosine_figures(judged: _JudgedPairs, encoder: SentenceTransformer, name: str
         encoder: A sentence encoder.
         name: Its name, for the signature.
     """
-    test = _last_fifth(judged.references)
+    test = last_fifth(judged.references)
     reference_vectors, candidate_vectors = (
         encoder.encode([text for text, is_test in zip(texts, test, strict=True) if is_test], normalize_embeddings=True)
         for texts in (judged.references, judged.candidates)

@@ -6,7 +6,7 @@ import math
 
 import duckdb
 
-from toolkit.data.rows import score_sql
+from toolkit.data.rows import measured_parts, score_sql
 
 BINS = 50  # ours: of a score
 SCORES = {  # ours: the least value of a score (None if it has none) and its greatest, in the order of the report
@@ -41,6 +41,7 @@ near AS (SELECT score, greatest(least(floor((score - $least) / $width), $bins - 
 SELECT bin + (bin < $bins - 1 AND score >= $edges[bin + 2])::INTEGER - (bin > 0 AND score < $edges[bin + 1])::INTEGER,
     count(*) FROM near GROUP BY 1
 """  # the division may round across an edge, which is corrected by a comparison
+COLUMNS_SQL = "DESCRIBE SELECT * FROM read_parquet($pairs)"
 EXAMPLES_SQL = "SELECT id, sentence1, sentence2, {score} FROM read_parquet($pairs) ORDER BY {order} LIMIT $examples"
 BY_CHANCE = "md5_number_lower(concat_ws(chr(31), id, sentence2)), id, rank"
 
@@ -57,7 +58,10 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
         in each, the lower edge included; a score outside of the range is counted in the first or the last bin.
     """
     histograms = {}
+    columns = {name for name, *_ in connection.execute(COLUMNS_SQL, {"pairs": pairs}).fetchall()}
     for name, (minimum, maximum) in SCORES.items():
+        if not columns >= set(measured_parts([name])):  # of a parabank that an earlier version made
+            continue
         score = score_sql(name)
         query = f"SELECT count({score}), min({score}) FROM read_parquet($pairs)"
         ((count, lowest),) = connection.execute(query, {"pairs": pairs}).fetchall()

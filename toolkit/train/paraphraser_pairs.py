@@ -144,7 +144,7 @@ def _check_language_of_pairs(settings: ParaphraserTraining) -> None:
         lang = read_record(manifest).get("settings", {}).get("lang") if manifest.is_file() else None
         if lang is not None and not near(lang, settings.lang):
             raise ValueError(f"wanted pairs in {settings.lang}, got {source}, which is in {lang}: give --lang {lang}")
-        first_rows = islice(_read_rows(source, "train", 0.0), SAMPLE)
+        first_rows = islice(_read_rows(source, "train", settings), SAMPLE)
         check_script((row.reference for row in first_rows), settings.lang, f"give --lang, the language of {source}")
 
 
