@@ -141,7 +141,57 @@ def predicted_order() -> str:
     )
 
 
+SCORES_OF_MEANING = {  # name in the table: field in `milliseconds` of `meaning_scores.py`, and what it needs
+    "cosine of MiniLM": ("semantic", "a sentence encoder"),
+    "regression on judgments": ("judgment", "nothing, English"),
+    "likelihood given the text": ("given_reference", "`starter/rewriter`, English"),
+    "entailment, lesser direction": ("entailed", "a small cross-encoder trained on SICK"),
+    "entailed by the text": ("entailed", "the same"),
+    "ParaPLUIE": ("parapluie", "SmolLM2 of 135 million weights"),
+    "rubric": ("rubric", "the same"),
+}
+
+
+def meaning_scores() -> str:
+    """How scores of meaning agree with people's judgments and readings, and what they cost."""
+    results = experiment("meaning_scores")["results"]
+    judged, read = results["judgments"], results["readings"]
+    lines = []
+    for name, (field, needs) in SCORES_OF_MEANING.items():
+        low, high = judged[name]["interval"]
+        low_area, high_area = read[name]["interval"]
+        lines.append(
+            [
+                f"{name} ({needs})",
+                f"{number(judged[name]['spearman'], 2)} ({number(low, 2)} to {number(high, 2)})",
+                number(judged[name]["within references"], 2),
+                f"{number(read[name]['auc'], 2)} ({number(low_area, 2)} to {number(high_area, 2)})",
+                number(read[name].get("judge with it"), 3),
+                number(results["milliseconds"][field], 1),
+            ]
+        )
+    fitted = read["fitted judge"]
+    low, high = fitted["interval"]
+    area = f"{number(fitted['auc'], 2)} ({number(low, 2)} to {number(high, 2)})"
+    lines.append(["the fitted judge, in folds of these texts alone", "-", "-", area, number(fitted["auc"], 3), "-"])
+    head = ["score", "Spearman", "within references", "AUC of usable", "judge with it", "ms a pair"]
+    return table(head, lines)
+
+
+def meaning_pairs() -> str:
+    """Of how many pairs the correlations are."""
+    pairs = experiment("meaning_scores")["results"]["judgments"]["pairs"]
+    return f"{number(pairs['count'], 0)} pairs of {pairs['references']} references"
+
+
+def meaning_outputs() -> str:
+    """Of how many outputs the areas are."""
+    outputs = experiment("meaning_scores")["results"]["readings"]["outputs"]
+    return f"{number(outputs['count'], 0)} outputs, {number(outputs['usable'], 0)} of them usable"
+
+
 MADE = (
+    *(meaning_scores, meaning_pairs, meaning_outputs),
     *(five_words, grammatical, grammaticality_rho, human_agreement, human_scores, human_scores_gap, more_grammatical),
     *(nearest, openings, oracles, people_left_out, predicted_order, unigram_rho),
 )

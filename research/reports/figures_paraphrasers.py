@@ -383,7 +383,55 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
+def which_paraphraser() -> str:
+    """What each kind of paraphraser takes for 1,000 sentences, what it costs and whose its outputs are."""
+    pivot = benchmark("pivot")["results"]["engines"]
+    starter = benchmark("paraphraser")["results"]["starter"]["ours"]["sentences_per_second"]
+    tokens = experiment("prompt_tokens")["results"]
+    read = "[yes](../results/usable-paraphrases.md)"
+    times = [
+        f"{number(1000 / pivot['judge with a language model']['sentences_per_second'] / 60, 0)} minutes",
+        f"{number(1000 / pivot['judge without']['sentences_per_second'] / 60, 0)} minutes",
+        f"{number(1000 / starter, 0)} seconds",
+    ]
+    dollars = (
+        f"{number(tokens['prompt_tokens'], 0)} + {number(tokens['reply_tokens'], 0)} thousand tokens, "
+        f"{number(tokens['dollars_per_thousand'], 2)} dollars"
+    )
+    return table(
+        ["", "1,000 sentences take", "and cost", "licence of the output", "read by people here"],
+        [
+            ["two translators with a language model (`best` after `make demo`)", times[0], "no money",
+             "the models'", read],
+            ["two translators alone", times[1], "no money", "the translators'", read],
+            ["`starter/paraphraser`", times[2], "no money", "open", read],
+            ["a seq2seq model of yours or of the Hub", "see [its size](../results/speed-models.md)", "no money",
+             "the model's", "no"],
+            ["a language model, here", "much longer without a GPU", "no money", "the model's", "no"],
+            ["a language model on a service", "what it allows", dollars,
+             "the service's terms; some forbid training on outputs", "no"],
+        ],
+    )  # fmt: skip
+
+
+def words_of_prompted_texts() -> str:
+    """The mean length of the sentences whose prompts were counted."""
+    return number(experiment("prompt_tokens")["results"]["words"], 0)
+
+
+def paraphrases_of_a_reply() -> str:
+    """How many paraphrases the counted replies have."""
+    return str(experiment("prompt_tokens")["results"]["paraphrases"])
+
+
+def prices_of_a_service() -> str:
+    """The prices by which the dollars are reckoned."""
+    prices = experiment("prompt_tokens")["results"]["prices"]
+    return f"{number(prices['input'], 0)} and {number(prices['output'], 0)} dollars"
+
+
 MADE = (
+    which_paraphraser, words_of_prompted_texts, paraphrases_of_a_reply, prices_of_a_service,
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
     blind_reading, blind_second, blind_third, blind_fourth, blind_fifth, fifth_everyday, fifth_paired,
     blind_controls, blind_augment, blind_curve, judge_folds,

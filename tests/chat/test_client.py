@@ -206,6 +206,55 @@ def test_the_cost_ends_at_its_limit_and_goes_on_with_a_higher_one(tmp_path):
         assert len(server.asked) == 20
 
 
+def test_what_a_batch_refuses_for_good_is_told_and_not_submitted_again(tmp_path):
+    with chat_server() as server:
+        with pytest.raises(Submitted, match="3 requests"):
+            client_of(server, tmp_path, batch=True).ask(requests(3))
+        server.batch_status = "completed"
+        answers = [json.loads(line) for line in server.files["out-batch-0"].splitlines()]
+        error = {"message": "no such parameter: seed", "code": "invalid_value"}
+        answers[1]["response"] = {"status_code": 400, "body": {"error": error}}
+        long = {"message": "This model's maximum context length is 100 tokens", "code": "context_length_exceeded"}
+        answers[2]["response"] = {"status_code": 400, "body": {"error": long}}
+        server.files["out-batch-0"] = b"".join(json.dumps(answer).encode() + b"\n" for answer in answers)
+        with pytest.raises(
+            RuntimeError,
+            match=r"batch batch-0: the server refused 1 of its requests for good \(no such parameter: seed\) and "
+            "answered 2, which are kept: the same command without --batch",
+        ):
+            client_of(server, tmp_path, batch=True).ask(requests(3))
+        assert len(server.batches) == 1
+        replies = client_of(server, tmp_path).ask(requests(3))
+        assert [reply.finish for reply in replies] == ["stop", "stop", "too_long"] and len(server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({MODEL: {"input": 0.5, "output": 2}}, None),
+        ({MODEL: {"input_cost_per_token": 5e-7, "output_cost_per_token": 2e-6, "mode": "chat"}}, None),
+        ({"other": {"input": 1, "output": 2}}, "got .*prices.json, which has prices of other"),
+        ({}, "which has prices of no model"),
+        ({MODEL: {"input": 1}}, r'wanted prices as .* got {"input": 1} in'),
+        ({MODEL: {"input": -1, "output": 2}}, "wanted prices as"),
+        ({MODEL: 3}, "wanted prices as .* got 3 in"),
+        ([], "got a list in"),
+        ("{", "which is no JSON"),
+    ],
+)
+def test_prices_of_a_file(content, message, tmp_path):
+    file = tmp_path / "prices.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    with chat_server() as server:
+        if message is not None:
+            with pytest.raises(ValueError, match=message):
+                client_of(server, tmp_path, prices=str(file))
+            return
+        client = client_of(server, tmp_path, prices=str(file), max_cost=1.0)
+        client.ask(requests(2))
+        assert client.usage.cost == pytest.approx(2 * (100 * 0.5 + 50 * 2) / 1_000_000)
+
+
 def test_batches_are_submitted_and_collected_for_half_the_price(tmp_path):
     with chat_server() as server:
         client = client_of(server, tmp_path, batch=True, **PRICES)
@@ -324,7 +373,7 @@ def test_keys(tmp_path, monkeypatch):
         ),
         (
             {"server": "https://host/v1", "max_cost": 3.0},
-            "wanted input_price and output_price for max_cost 3, got none",
+            "wanted prices, or input_price and output_price, for max_cost 3, got none",
         ),
         ({"server": "https://host/v1", "input_price": 3.0}, "wanted both input_price and output_price"),
         ({"batch": True, "max_cost": 1.0}, "wanted --server with --max_cost, --batch, got none"),

@@ -45,7 +45,7 @@ def test_parapluie_is_the_difference_of_two_log_probabilities(model):
             if candidate.reason:
                 assert candidate.scores.parapluie is None
                 continue
-            yes, no = answered(model, parapluie._question(row, candidate.text), ("Yes", "No"))
+            yes, no = answered(model, parapluie.question(row, candidate.text), ("Yes", "No"))
             assert candidate.scores.parapluie == pytest.approx(yes - no, abs=1e-4)
     few = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 1)]
     many = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 4096)]
@@ -59,7 +59,7 @@ def test_the_rubric_is_the_mean_grade(model, monkeypatch):
             if candidate.reason:
                 assert candidate.scores.rubric is None
                 continue
-            prompt = chat_ids(rubric._question(row, candidate.text), model.tokenizer)
+            prompt = chat_ids(rubric.question(row, candidate.text), model.tokenizer)
             weights = [math.exp(alone(model, prompt, [token])[0]) for token in (3, 4, 5, 6, 7)]
             mean = sum(grade * weight for grade, weight in zip(range(1, 6), weights, strict=True)) / sum(weights)
             assert candidate.scores.rubric == pytest.approx(mean, abs=1e-4)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.chat._cache import Replies
-from toolkit.chat._faults import FILTERED
-from toolkit.chat.requests import REFUSAL, Reply, read_reply
+from toolkit.chat._faults import FILTERED, FULL_CONTEXT
+from toolkit.chat.requests import REFUSAL, TOO_LONG, Reply, read_reply
+from toolkit.system.errors import MAX_CHARACTERS
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -20,6 +21,7 @@ MOST = 10_000  # ours: requests of a batch; OpenAI takes 50,000
 ENDED = ("completed", "expired", "failed", "cancelled")
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
+REFUSED_FOR_GOOD = (400, 401, 403, 404, 413, 422)  # states of HTTP: another time is refused, too
 LABEL = "parabank"  # names the requests of a batch in its metadata
 
 
@@ -67,19 +69,24 @@ def collect(client: OpenAI, replies: Replies, cost_of: Callable[[Reply], float])
         Each new reply, and its cost.
 
     Raises:
-        RuntimeError: A batch failed as a whole.
+        RuntimeError: A batch failed as a whole, or the server refused some of its requests for good.
     """
     for name in replies.batches():
         batch = client.batches.retrieve(name)
         if batch.status not in ENDED:
             continue
-        replied = 0
-        for key, reply in _replies_of(client, batch):
+        replied, refusals = 0, list[str]()
+        for key, reply in _replies_of(client, batch, refusals):
             cost = cost_of(reply)
             replies.keep(key, reply, cost)
             replied += 1
             yield reply, cost
         replies.remove_batch(name)
+        if refusals:
+            raise RuntimeError(
+                f"batch {name}: the server refused {len(refusals):,} of its requests for good ({refusals[0]}) and "
+                f"answered {replied:,}, which are kept: the same command without --batch asks for the others"
+            )
         if not replied:
             errors = batch.errors.data if batch.errors and batch.errors.data else []
             reason = "; ".join(error.message or "" for error in errors[:3]) or batch.status
@@ -89,8 +96,14 @@ def collect(client: OpenAI, replies: Replies, cost_of: Callable[[Reply], float])
             )
 
 
-def _replies_of(client: OpenAI, batch: Any) -> Iterator[tuple[str, Reply]]:
-    """The replies of a batch that has ended, by key."""
+def _replies_of(client: OpenAI, batch: Any, refusals: list[str]) -> Iterator[tuple[str, Reply]]:
+    """The replies of a batch that has ended, by key.
+
+    Args:
+        client: The client of the server.
+        batch: The batch.
+        refusals: What the server said of requests that it would refuse again is added to them.
+    """
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in client.files.content(file).text.splitlines():
             record = json.loads(line) if line.strip() else {}
@@ -100,11 +113,26 @@ def _replies_of(client: OpenAI, batch: Any) -> Iterator[tuple[str, Reply]]:
                     yield record["custom_id"], read_reply(answer["body"])
                 elif _code_of(answer) in FILTERED:
                     yield record["custom_id"], Reply("", REFUSAL)
+                elif any(words in _message_of(answer) or words in _code_of(answer) for words in FULL_CONTEXT):
+                    yield record["custom_id"], Reply("", TOO_LONG)
+                elif answer.get("status_code") in REFUSED_FOR_GOOD:
+                    refusals.append(_message_of(answer) or f"status {answer['status_code']}")
             except ValueError:
                 continue  # it is missing still, and asked again
 
 
 def _code_of(answer: dict[str, Any]) -> str:
     """The code of an error in a batch; "" for none."""
-    error = (answer.get("body") or {}).get("error") if isinstance(answer.get("body"), dict) else None
-    return str(error.get("code") or "") if isinstance(error, dict) else ""
+    return str(_error_of(answer).get("code") or "")
+
+
+def _message_of(answer: dict[str, Any]) -> str:
+    """What a server says of an error in a batch, shortened; "" for nothing."""
+    return str(_error_of(answer).get("message") or "")[:MAX_CHARACTERS]
+
+
+def _error_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """The error in the answer to a request of a batch."""
+    body = answer.get("body")
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}

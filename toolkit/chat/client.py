@@ -18,6 +18,7 @@ from toolkit.chat._batches import BATCH_PRICE, collect, submit
 from toolkit.chat._cache import Replies, open_replies
 from toolkit.chat._faults import Fault, Stop, read_fault
 from toolkit.chat._pace import Pace
+from toolkit.chat._prices import MILLION, read_prices
 from toolkit.chat.requests import Reply, Request, Submitted, read_reply
 from toolkit.chat.settings import REPLIES, ServerSettings
 from toolkit.system.cache import cache_folder
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 LOOKS = 20  # ours: replies after which the cost is summed anew, which other processes add to
-MILLION = 1_000_000
 
 
 @dataclass
@@ -75,7 +75,7 @@ class ChatClient:
             folder: Where replies are kept, unless the settings name a file; None is the folder of this user.
 
         Raises:
-            ValueError: There is no server, or its key cannot be read.
+            ValueError: There is no server, or its key or the prices cannot be read.
             ModuleNotFoundError: The package `openai` is not installed.
         """
         if settings.server is None:
@@ -86,6 +86,9 @@ class ChatClient:
         self.signature = f"{name}|served by {urlsplit(settings.server).hostname}"
         self._settings, self._parallel, self._key = settings, parallel, _read_key(settings)
         self._server = settings.server.rstrip("/")
+        self._prices = settings.input_price or 0.0, settings.output_price or 0.0
+        if settings.prices is not None:
+            self._prices = read_prices(settings.prices, name)
         self._path = Path(settings.reply_cache or (folder or cache_folder()) / REPLIES)
         self._left_out: set[str] = set()  # parameters that this server does not know
         self._limit_name = "max_tokens"
@@ -170,8 +173,8 @@ class ChatClient:
 
     def cost_of(self, reply: Reply) -> float:
         """Dollars for a reply, 0 where nobody has said what tokens cost."""
-        prices = self._settings.input_price or 0.0, self._settings.output_price or 0.0
-        return (reply.input_tokens * prices[0] + reply.output_tokens * prices[1]) / MILLION
+        input_price, output_price = self._prices
+        return (reply.input_tokens * input_price + reply.output_tokens * output_price) / MILLION
 
     def body(self, request: Request) -> dict[str, Any]:
         """A request as this server takes it: without what it has refused, and with its name of the limit of tokens."""

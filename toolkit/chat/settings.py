@@ -51,6 +51,8 @@ class ServerSettings(Settings):
         reply_tokens: Most tokens of a reply. None is by the length of the text; a model that reasons needs thousands.
         input_price: Dollars for a million tokens of prompts.
         output_price: Dollars for a million tokens of replies.
+        prices: JSON file of prices by model instead: {"MODEL": {"input": 0.15, "output": 0.6}}, dollars for a million
+            tokens, or the list that litellm publishes.
         max_cost: Dollars, with those of earlier runs whose replies are kept, after which nothing more is asked. The
             same command with a higher one goes on.
         reply_cache: File (SQLite) that keeps every reply, so that no request is paid for twice; several runs may share
@@ -72,6 +74,7 @@ class ServerSettings(Settings):
     reply_tokens: Count | None = None
     input_price: Dollars | None = None
     output_price: Dollars | None = None
+    prices: str | None = None
     max_cost: Dollars | None = None
     reply_cache: str | None = None
     batch: bool = False
@@ -89,8 +92,12 @@ class ServerSettings(Settings):
         _check_address(self.server, self.insecure)
         if (self.input_price is None) != (self.output_price is None):
             raise ValueError("wanted both input_price and output_price, or none, got one")
-        if self.max_cost is not None and self.input_price is None:
-            raise ValueError(f"wanted input_price and output_price for max_cost {self.max_cost:g}, got none")
+        if self.prices is not None and self.input_price is not None:
+            raise ValueError("wanted prices of a file or input_price and output_price, got both")
+        if self.max_cost is not None and self.input_price is None and self.prices is None:
+            raise ValueError(
+                f"wanted prices, or input_price and output_price, for max_cost {self.max_cost:g}, got none"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,12 +47,12 @@ def parapluie_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
     """
     shard = list(rows)
     yes, no = answer_ids(ANSWERS, model)
-    for candidate, logs in answer_log_probabilities(shard, _question, (yes, no), model, batch_tokens):
+    for candidate, logs in answer_log_probabilities(shard, question, (yes, no), model, batch_tokens):
         candidate.scores.parapluie = round(logs[0] - logs[1], DECIMALS)
     yield from shard
 
 
-def _question(row: Row, text: str) -> list[Message]:
+def question(row: Row, text: str) -> list[Message]:
     """The chat that asks for one candidate."""
     examples = [
         message

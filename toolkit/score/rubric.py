@@ -71,14 +71,14 @@ def rubric_rows(rows: Iterable[Row], model: LanguageModel | ChatClient, batch_to
         _fill_by_server(shard, model)
     else:
         ids = answer_ids([str(grade) for grade in GRADES], model)
-        for candidate, logs in answer_log_probabilities(shard, _question, ids, model, batch_tokens):
+        for candidate, logs in answer_log_probabilities(shard, question, ids, model, batch_tokens):
             weights = [math.exp(log - max(logs)) for log in logs]
             mean = sum(grade * weight for grade, weight in zip(GRADES, weights, strict=True)) / sum(weights)
             candidate.scores.rubric = round(mean, DECIMALS)
     yield from shard
 
 
-def _question(row: Row, text: str, ending: str = ONLY_GRADE) -> list[Message]:
+def question(row: Row, text: str, ending: str = ONLY_GRADE) -> list[Message]:
     """The chat that asks for one candidate: rules, and both texts as JSON."""
     data = json.dumps({"text": row.reference, "rewritten": text}, ensure_ascii=False)
     return [Message("system", RULES + ending), Message("user", data)]
@@ -88,7 +88,7 @@ def _fill_by_server(rows: list[Row], client: ChatClient) -> None:
     """Fill the scores by a server's replies; the arguments are those of `rubric_rows`."""
     pairs = [(row, candidate) for row in rows for candidate in row.candidates if candidate.reason is None]
     requests = [
-        Request(tuple(_question(row, candidate.text, AS_JSON)), REPLY_TOKENS, 0.0, 1.0, 0, SCHEMA)
+        Request(tuple(question(row, candidate.text, AS_JSON)), REPLY_TOKENS, 0.0, 1.0, 0, SCHEMA)
         for row, candidate in pairs
     ]
     working = parts_at_hand(rows, [row for row, _ in pairs], len(pairs))
