@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,15 @@ def read_prices(file: str, model: str) -> tuple[float, float]:
         shown_names = ", ".join(list(prices)[:10]) + (" ..." if len(prices) > 10 else "")
         raise ValueError(f"{form}, got {file}, which has prices of {shown_names or 'no model'}")
     for names, tokens in ((PER_MILLION, 1), (PER_TOKEN, MILLION)):
-        values = [_price(prices[model], name) for name in names]
-        if None not in values:
-            return values[0] * tokens, values[1] * tokens  # type: ignore[operator]  # neither is None
+        input_price, output_price = (_price(prices[model], name) for name in names)
+        if input_price is not None and output_price is not None:
+            return input_price * tokens, output_price * tokens
     raise ValueError(f"{form}, got {json.dumps(prices[model])[:120]} in {file}")
 
 
 def _price(entry: Any, name: str) -> float | None:
     """A price of an entry; None where it has none that is a number of at least 0."""
     value = entry.get(name) if isinstance(entry, dict) else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < float("inf") else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return float(value)
