@@ -242,11 +242,6 @@ def tested(number_of_table: str) -> str:
     return tested_table(experiment("paraphraser_table")["results"]["tables"][number_of_table])
 
 
-def paranet_trained(number_of_table: str) -> str:
-    """One of ParaMac's tables for the authors' ParaNet and ours."""
-    return tested_table(experiment("paraphraser_paranet")["results"]["tables"][number_of_table])
-
-
 def tested_table(tests: dict[str, dict]) -> str:
     """A line for each system of each test: its best output of several (`research/experiments/paraphraser_table.py`)."""
     lines = []
@@ -270,11 +265,6 @@ def paramac_1() -> str:
     return tested("1")
 
 
-def paramac_2() -> str:
-    """After fine-tuning on a test's domain."""
-    return tested("2")
-
-
 def paramac_4() -> str:
     """After fine-tuning on few pairs."""
     return tested("4")
@@ -288,16 +278,6 @@ def paramac_6() -> str:
 def paramac_7() -> str:
     """By the number of epochs."""
     return tested("7")
-
-
-def paranet_1() -> str:
-    """The authors' ParaNet and ours on every test."""
-    return paranet_trained("1")
-
-
-def paranet_4() -> str:
-    """The same after fine-tuning on few pairs."""
-    return paranet_trained("4")
 
 
 def rewriter() -> str:
@@ -436,5 +416,5 @@ MADE = (
     blind_reading, blind_second, blind_third, blind_fourth, blind_fifth, fifth_everyday, fifth_paired,
     blind_controls, blind_augment, blind_curve, judge_folds,
     corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
-    paramac_1, paramac_2, paramac_4, paramac_6, paramac_7, paranet_1, paranet_4,
+    paramac_1, paramac_4, paramac_6, paramac_7,
 )  # fmt: skip
