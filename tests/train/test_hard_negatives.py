@@ -21,9 +21,11 @@ from sentence_transformers.sentence_transformer.losses import (
 )
 
 from builders.commands import mine_negatives as command
+from tests.cross_encoders import saved_cross_encoder
 from toolkit.bitext.normalize import match_key
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.settings import EncoderTraining
+from toolkit.score.entailment import entailments, load_nli
 from toolkit.train import hard_negatives
 from toolkit.train.encoder import train
 from toolkit.train.encoder_pairs import read_pairs
@@ -201,3 +203,20 @@ def test_the_record_names_no_folders(pairs):
     settings, counts = settings_of(pairs), hard_negatives.Mined(1, 2, 1, 0, {})
     assert hard_negatives.public_record(settings, counts)["settings"]["parabank"] == "pairs.tsv"
     assert SimpleNamespace(**hard_negatives.public_record(settings, counts)).references == 2
+
+
+def test_what_a_model_of_entailment_takes_for_a_paraphrase_is_no_negative(pairs, encoder, tmp_path):
+    path = saved_cross_encoder(tmp_path / "nli")
+    free = mine_negatives(settings_of(pairs, negatives=2), encoder, tmp_path / "free.parquet")
+    nli = load_nli(path)
+    texts = pq.read_table(tmp_path / "free.parquet").to_pylist()
+    lesser = sorted(min(both) for both in entailments([(t["anchor"], t["negative"]) for t in texts], nli, 8))
+    limit = lesser[len(lesser) // 2]
+    strict_settings = settings_of(pairs, negatives=2, nli=path, max_entailment=limit)
+    strict = mine_negatives(strict_settings, encoder, tmp_path / "strict.parquet")
+    remaining = pq.read_table(tmp_path / "strict.parquet").to_pylist()
+    both = entailments([(t["anchor"], t["negative"]) for t in remaining], nli, 8)
+    assert remaining and max(map(min, both)) <= limit
+    assert strict.refused["entailment"] > 0 and "entailment" not in free.refused
+    all_of_them = mine_negatives(settings_of(pairs, nli=path, max_entailment=1.0), encoder, tmp_path / "all.parquet")
+    assert all_of_them.triplets == mine_negatives(settings_of(pairs), encoder, tmp_path / "one.parquet").triplets

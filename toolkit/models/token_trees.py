@@ -23,6 +23,7 @@ TOKENS = {
     "cpu": 256,
     "cuda": 1024,
 }  # ours: after which a batch is full; attention, which is quadratic, costs little there
+LONG_SHARED, SHARED_ROOM = 32, 5  # ours: an instruction with examples, which is then a sixth of a batch at most
 CLOSE = {torch.float32: 0.01, torch.bfloat16: 0.2}  # ours: of the logits' spread; those of another context differ by 1
 TRIAL = ("She closed the door.", "She shut the door.", "She shut a window.")  # ours: a beginning and two texts
 
@@ -139,7 +140,8 @@ def log_probabilities_after(
     config, device = model.model.config, model.model.device.type
     max_positions = _positions(model)
     most_tokens = max(1, LOGITS // config.vocab_size)
-    full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"]), most_tokens)
+    full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"])) + _shared_room([beginning for beginning, _ in queries])
+    full = min(full, most_tokens)
     log_probabilities: list[list[list[float]]] = [[] for _ in queries]
     for trees, numbers in _batches(queries, full, max_positions, most_tokens):
         with working(numbers):
@@ -147,6 +149,19 @@ def log_probabilities_after(
         for number, score in zip(numbers, scores, strict=True):
             log_probabilities[number].append(score)
     return log_probabilities
+
+
+def _shared_room(beginnings: Sequence[Sequence[int]]) -> int:
+    """How many tokens more a batch takes because all beginnings have the same first tokens, which it reads once.
+
+    >>> _shared_room([[1] * 100 + [2, 3], [1] * 100 + [3]]), _shared_room([[1, 2], [1, 3]])
+    (500, 0)
+    """
+    if not beginnings:
+        return 0
+    first, last = list(min(beginnings)), list(max(beginnings))  # what these share, all others share, too
+    shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return SHARED_ROOM * shared if shared >= LONG_SHARED else 0
 
 
 def longest_beginning(model: LanguageModel) -> int:

@@ -103,19 +103,29 @@ def entailment_rows(rows: Iterable[Row], model: NliModel, batch_size: int) -> It
     """
     shard = list(rows)
     owners = [(row, candidate) for row in shard for candidate in row.candidates if candidate.reason is None]
-    pairs = list(
-        dict.fromkeys(
-            pair
-            for row, candidate in owners
-            for pair in ((row.reference, candidate.text), (candidate.text, row.reference))
-        )
-    )
     with at_hand(shard):
-        probability = dict(zip(pairs, _probabilities(pairs, model, batch_size), strict=True))
-    for row, candidate in owners:
-        forward, backward = (row.reference, candidate.text), (candidate.text, row.reference)
-        candidate.scores.entailed, candidate.scores.entails = probability[forward], probability[backward]
+        probabilities = entailments([(row.reference, candidate.text) for row, candidate in owners], model, batch_size)
+    for (_, candidate), (entailed, entails) in zip(owners, probabilities, strict=True):
+        candidate.scores.entailed, candidate.scores.entails = entailed, entails
     yield from shard
+
+
+def entailments(
+    pairs: Sequence[tuple[str, str]], model: NliModel, batch_size: int
+) -> list[tuple[float | None, float | None]]:
+    """How probably the second text of each pair follows from the first, and the first from the second, in [0, 1].
+
+    Args:
+        pairs: Two texts each; equal pairs are read once.
+        model: The model.
+        batch_size: Pairs that are read at a time.
+
+    Returns:
+        Both probabilities of each pair; None where the model cannot read both texts whole.
+    """
+    directed = list(dict.fromkeys(texts for pair in pairs for texts in (pair, pair[::-1])))
+    probability = dict(zip(directed, _probabilities(directed, model, batch_size), strict=True))
+    return [(probability[pair], probability[pair[::-1]]) for pair in pairs]
 
 
 def _probabilities(pairs: Sequence[tuple[str, str]], model: NliModel, batch_size: int) -> list[float | None]:

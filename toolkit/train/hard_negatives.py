@@ -2,7 +2,8 @@
 
 Two sentences that share a reference are of one set, and so are all that are linked by such sentences; a negative is
 never of its anchor's set. The search is exact: a block of anchors is compared with all references. Vectors lie in a
-temporary file, 4 bytes a dimension; the texts of the references and 20 bytes a pair are in memory.
+temporary file, 4 bytes a dimension; the texts of the references, some 100 bytes for each of them and 16 bytes a pair
+are in memory.
 
 Source: the ceiling by the cosine of the positive is NV-Retriever's TopK-PercPos (Moreira et al. 2024, section 3.2).
 """
@@ -24,6 +25,7 @@ import torch
 from toolkit.bitext.normalize import match_key
 from toolkit.package import read as package
 from toolkit.paraphraser.english import contraction_key
+from toolkit.score.entailment import NliModel, entailments, load_nli
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard
 from toolkit.score.overlap import intersection_over_union
 from toolkit.system.extras import require
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 TEXTS_AT_ONCE = 8192  # ours: texts that are encoded at once; longer ones are padded to
+SPARE = 4  # ours: more near sentences that a model of entailment reads, because it refuses some
 ANCHORS, CHUNK = 256, 1 << 16  # ours: their cosines take 64 MB
 LOWEST = -2.0  # below every cosine
 COLUMNS = ("anchor", "positive", "negative")
@@ -78,8 +81,8 @@ class Mined:
         references: The distinct references that were searched.
         triplets: The triplets that were written.
         without: The pairs that have fewer negatives than were wanted.
-        refused: Near sentences that were passed over, by reason: "overlap"; "trivial", only contractions differ; and
-            rows that the reader left out. Those that are nearer than the ceiling are not counted.
+        refused: Near sentences that were passed over, by reason: "overlap"; "trivial", only contractions differ;
+            "entailment"; and rows that the reader left out. Those that are nearer than the ceiling are not counted.
     """
 
     pairs: int
@@ -105,10 +108,11 @@ def mine_negatives(settings: NegativesSettings, encoder: SentenceTransformer, ou
     refused: Counter[str] = Counter()
     references = _read_references(_pairs_of(settings, refused), settings.parabank)
     counts: Counter[str] = Counter()
+    nli = None if settings.nli is None else load_nli(settings.nli, settings.device)
     with tempfile.TemporaryDirectory(dir=output.absolute().parent, prefix=".vectors-") as folder:
         vectors = _encode_to(Path(folder, "vectors.npy"), references.texts, encoder, settings.batch_size)
         with whole_file(output) as temporary:
-            _write(temporary, output.suffix, _triplets(references, vectors, settings, encoder, refused, counts))
+            _write(temporary, output.suffix, _triplets(references, vectors, settings, encoder, nli, refused, counts))
             if not counts["triplets"]:
                 reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other reference"
                 raise ValueError(
@@ -191,6 +195,7 @@ def _triplets(
     vectors: np.ndarray,
     settings: NegativesSettings,
     encoder: SentenceTransformer,
+    nli: NliModel | None,
     refused: Counter[str],
     counts: Counter[str],
 ) -> Iterator[pa.Table]:
@@ -203,14 +208,19 @@ def _triplets(
         cosines = np.einsum("nd,nd->n", vectors[anchors], positives)
         ceilings = cosines - settings.relative_margin * np.abs(cosines)
         neighbours = _neighbours(references, vectors, anchors, ceilings, settings.skip + settings.neighbours)
-        rows = []
-        for pair, anchor, cosine, ceiling in zip(pairs, anchors.tolist(), cosines, ceilings, strict=True):
+        near_lists = []
+        for pair, anchor, ceiling in zip(pairs, anchors.tolist(), ceilings, strict=True):
             near, near_cosines = neighbours[anchor]
             allowed = np.flatnonzero(near_cosines <= ceiling)[settings.skip :]
             near_texts = zip(references.texts.take(near[allowed]).to_pylist(), near_cosines[allowed], strict=True)
-            negatives = _negatives_of(pair[0], near_texts, settings, refused)
-            rows += [(*pair, text, cosine - near_cosine) for text, near_cosine in negatives]
-            counts["without"] += len(negatives) < settings.negatives
+            near_lists.append(_negatives_of(pair[0], near_texts, settings, refused))
+        if nli is not None:
+            near_lists = _not_entailed(pairs, near_lists, nli, settings, refused)
+        rows = []
+        for pair, cosine, negatives in zip(pairs, cosines, near_lists, strict=True):
+            chosen = negatives[: settings.negatives]
+            rows += [(*pair, text, cosine - near_cosine) for text, near_cosine in chosen]
+            counts["without"] += len(chosen) < settings.negatives
         counts["pairs"] += len(pairs)
         counts["triplets"] += len(rows)
         yield _table(rows, settings.scores)
@@ -219,7 +229,11 @@ def _triplets(
 def _negatives_of(
     anchor: str, near: Iterable[tuple[str, float]], settings: NegativesSettings, refused: Counter[str]
 ) -> list[tuple[str, float]]:
-    """The first near sentences that are no paraphrases of an anchor, with their cosines; the others are counted."""
+    """The first near sentences that are no paraphrases of an anchor, with their cosines; the others are counted.
+
+    There are some more than are wanted where a model of entailment refuses some of them afterwards.
+    """
+    wanted = settings.negatives + (SPARE if settings.nli else 0)
     negatives: list[tuple[str, float]] = []
     for text, cosine in near:
         reason = _refusal(anchor, text, settings)
@@ -227,9 +241,31 @@ def _negatives_of(
             refused[reason] += 1
         else:
             negatives.append((text, cosine))
-        if len(negatives) == settings.negatives:
+        if len(negatives) == wanted:
             break
     return negatives
+
+
+def _not_entailed(
+    pairs: Sequence[tuple[str, str]],
+    near_lists: Sequence[Sequence[tuple[str, float]]],
+    nli: NliModel,
+    settings: NegativesSettings,
+    refused: Counter[str],
+) -> list[list[tuple[str, float]]]:
+    """The near sentences of each pair that a model of entailment does not take for paraphrases of its anchor."""
+    asked = [(anchor, text) for (anchor, _), near in zip(pairs, near_lists, strict=True) for text, _ in near]
+    probabilities = iter(entailments(asked, nli, settings.batch_size))
+    remaining = []
+    for near in near_lists:
+        both_ways = [next(probabilities) for _ in near]
+        is_other = [
+            entailed is not None and entails is not None and min(entailed, entails) <= settings.max_entailment
+            for entailed, entails in both_ways
+        ]
+        refused["entailment"] += is_other.count(False)
+        remaining.append([item for item, other in zip(near, is_other, strict=True) if other])
+    return remaining
 
 
 def _refusal(anchor: str, text: str, settings: NegativesSettings) -> str | None:

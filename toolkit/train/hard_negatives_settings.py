@@ -21,6 +21,10 @@ class NegativesSettings(Settings):
             sentences may be paraphrases and are passed over.
         max_overlap: A sentence that shares more of its words (intersection over union) may be a paraphrase and is
             passed over, unless it changes a number, a name, a negation or a person.
+        nli: A cross-encoder for natural language inference: a sentence that follows from the anchor, and the anchor
+            from it, more probably than max_entailment is a paraphrase and is passed over; so is what it cannot read
+            whole.
+        max_entailment: The greatest probability of the less probable direction, in [0, 1].
         neighbours: Near sentences that are looked at for each anchor.
         skip: The nearest of those below the ceiling that are passed over.
         scores: Write the column `score`: by how much the positive is nearer than the negative, as losses of margins
@@ -36,6 +40,8 @@ class NegativesSettings(Settings):
     negatives: Count = 1
     relative_margin: Annotated[float, between(0, 1)] = 0.05  # NV-Retriever (Moreira et al. 2024), table 1: 95 %
     max_overlap: Share = 0.7  # ours: with more words in common a text without a broken guard mostly says the same
+    nli: str | None = None
+    max_entailment: Share = 0.5  # ours: more probable than not, in both directions
     neighbours: Count = 50  # ours
     skip: Annotated[int, between(0, 1000)] = 0
     scores: bool = False
