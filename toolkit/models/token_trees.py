@@ -159,7 +159,8 @@ def _shared_room(beginnings: Sequence[Sequence[int]]) -> int:
     """
     if not beginnings:
         return 0
-    first, last = list(min(beginnings)), list(max(beginnings))  # what these share, all others share, too
+    in_order = sorted(map(list, beginnings))
+    first, last = in_order[0], in_order[-1]  # what these share, all others share, too
     shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return SHARED_ROOM * shared if shared >= LONG_SHARED else 0
 
