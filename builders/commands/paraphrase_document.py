@@ -75,7 +75,7 @@ def _work(settings: ParaphraseDocument) -> None:
     """
     import torch
 
-    from toolkit.paraphraser.document import REASONS, kind_of
+    from toolkit.paraphraser.document import REASONS, document_sentences, kind_of
     from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser
 
     output = Path(settings.output)
@@ -86,6 +86,11 @@ def _work(settings: ParaphraseDocument) -> None:
         text = Path(settings.input).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"wanted a document in UTF-8, got {settings.input}: {error}") from None
+    if "\0" in text:
+        raise ValueError(f"wanted a document, got {settings.input}, which has a NUL character: it is no text")
+    kind = kind_of(settings.input) if settings.kind == AUTO else settings.kind
+    if not document_sentences(text, kind, settings.lang):
+        raise ValueError(f"wanted a document with a sentence, got none in {settings.input}")
     torch.set_num_threads(settings.threads)
     if settings.paraphraser == LM:
         paraphraser = prompted_paraphraser(settings, settings.lang, output.parent)
@@ -93,13 +98,11 @@ def _work(settings: ParaphraseDocument) -> None:
         paraphraser = Paraphraser(settings.paraphraser, settings.lang)
     document = paraphraser.paraphrase_document(
         text,
-        kind_of(settings.input) if settings.kind == AUTO else settings.kind,
+        kind,
         protect=settings.protect,
         protect_patterns=settings.protect_patterns,
         seed=settings.seed,
     )
-    if not document.sentences:
-        raise ValueError(f"wanted a document with a sentence, got none in {settings.input}")
     write_whole(output, document.texts[0])
     if settings.unchanged is not None:
         lines = [f"{reason}\t{' '.join(sentence.split())}\n" for sentence, reason in document.unchanged]

@@ -104,7 +104,7 @@ def nli_model(sick: Path, base_model: str, folder: Path) -> str:
             )
             for line in lines
         ]
-        settings = PairClassifierSettings(base_model=base_model, output_dir=str(folder), task=str(sick))
+        settings = PairClassifierSettings(base_model=base_model, output_dir=str(folder), task=str(sick), max_length=256)
         classifier = new_classifier(base_model, settings.max_length, settings.seed)
         train_classifier(classifier, pairs, folder / "checkpoints", settings)
         classifier.save_pretrained(str(folder / "model"))

@@ -15,7 +15,7 @@ class Rotations:
     """
 
     name, lang, encoder, forward, settings = "rotations", "en", None, None, Paraphrasing()
-    critic, prompted, rewriters = None, None, ()
+    critic, prompted, rewriters, meaning, measures = None, None, (), None, None
 
     def __init__(self) -> None:
         self.calls: list[int] = []

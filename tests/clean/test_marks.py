@@ -7,8 +7,10 @@ from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.clean.rules import CleanSettings
 from toolkit.data.rows import Candidate, Row
 from toolkit.generate.backtranslate import _refuse_pairs
+from toolkit.paraphraser._masked import _masked
 from toolkit.paraphraser.form import plain
 from toolkit.paraphraser.paraphraser import _in_form
+from toolkit.paraphraser.paraphraser import _Part as _TextPart
 from toolkit.score.guards import guard_rows
 
 LOST = [
@@ -77,7 +79,8 @@ def test_every_row_is_asked_without_guards_and_in_any_language():
 def test_a_paraphrase_keeps_what_the_plain_text_lacks():
     text = "run `make` first"
     candidates = [Candidate("First run 'make'.", "beam", rank=0), Candidate("Run `make` at first.", "beam", rank=1)]
-    kept, lost = _in_form(text, candidates, plain(text, "en")[1], "en")
+    part = _TextPart(text, _masked(text, (), False), form=plain(text, "en")[1])
+    kept, lost = _in_form(part, candidates, "en")
     assert (kept.text, kept.rank, kept.reason) == ("run `make` at first", 0, None)
     assert (lost.rank, lost.reason) == (None, "mark")
 

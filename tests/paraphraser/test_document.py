@@ -4,6 +4,7 @@ import pytest
 
 from tests.tiny import folder
 from toolkit.data.rows import Candidate
+from toolkit.paraphraser._markdown import markdown_runs
 from toolkit.paraphraser.document import document_sentences, kind_of, paraphrased
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
@@ -61,6 +62,45 @@ He was <code>very()</code> tired. <!-- no text --> <a href="http://x.org/?a=1&b=
 """
 PLAIN = "  One came here. Two  left.\r\n\r\nThree\u00a0stayed,\nas we know.\n\n* * *\n\n  - Four slept\n"
 DOCUMENTS = {"markdown": MARKDOWN, "html": HTML, "plain": PLAIN}
+NESTED = """> - She closed **the *old* door** and left.
+>   1. Here is [a **page**](https://example.org/a_(b)) of ours.
+>
+>      ```py
+>      print("He was very tired.")
+>      ```
+>
+> | a | b |
+> |---|---|
+> | We left \\| late. | He ran `x \\| y` there. |
+
+1. The list begins here.
+
+   ~~~
+   He was very tired.
+   ~~~
+
+   It goes on there.
+<!-- He was very tired. -->
+* * *
++ She is [here][ref] today, ***very*** happy, ~~not~~ so \\* sad.
+
+[ref]: <https://example.org/x y> "He was very tired."
+"""
+VARIANTS = [
+    ("markdown", MARKDOWN.replace("\n", "\r\n")),
+    ("markdown", MARKDOWN.replace("\n", "\r")),
+    ("markdown", "\ufeff" + MARKDOWN.replace("\n", "\r\n")),
+    ("markdown", NESTED),
+    ("markdown", NESTED.replace("\n", "\r\n")),
+    ("markdown", "\ufeff# He left the house\n\nShe stayed there."),
+    ("html", HTML.replace("\n", "\r\n")),
+    ("html", "\ufeff<p>He left.<p>She stayed.<script>if (a<b) {'He left.'}</script><div>They came.</div>"),
+    (
+        "html",
+        "<p>One <b>two <i>three</b> four</i> came.</p><pre>He\n left.</pre><p>They < came > & left.</p> Two left.",
+    ),
+    ("plain", "\ufeff" + PLAIN),
+]
 
 
 def skeleton(text, sentences):
@@ -101,6 +141,44 @@ def test_what_is_no_sentence_stays_byte_for_byte(kind, every):
         skeleton(document.texts[0], document_sentences(document.texts[0], kind, "en"))[0]
         == skeleton(text, sentences)[0]
     )
+
+
+@pytest.mark.parametrize(("kind", "text"), VARIANTS)
+@pytest.mark.parametrize("every", [1, 2])
+def test_line_ends_byte_order_marks_and_nested_blocks(kind, text, every):
+    sentences = document_sentences(text, kind, "en")
+    readable = [sentence for sentence in sentences if sentence.is_readable]
+    assert len(readable) > 1 and not any("\ufeff" in sentence.text for sentence in sentences)
+    assert not any("very tired" in sentence.text for sentence in sentences if "print" in text and text is NESTED)
+    candidates = [[Candidate(words_around(one), "beam", rank=0)] if n % every == 0 else []
+                  for n, one in enumerate(readable)]  # fmt: skip
+    document = paraphrased(text, kind, "en", sentences, candidates, 1)
+    written = document.texts[0]
+    kept = {sentence for sentence, _ in document.unchanged}
+    assert written != text and len(kept) < len(sentences)
+    place = 0
+    for part in skeleton(text, sentences):
+        place = written.find(part, place)
+        assert place >= 0, part
+        place += len(part)
+    assert all(sentence in written or "\r" in text for sentence in kept)
+    if kind == "markdown":
+        assert markdown_runs(written)[1] == markdown_runs(text)[1]
+    assert written.count("\r") >= sum(part.count("\r") for part in skeleton(text, sentences))
+
+
+def test_a_document_of_windows_has_the_sentences_of_another():
+    for text in (MARKDOWN, NESTED):
+        texts = [sentence.text for sentence in document_sentences(text, "markdown", "en")]
+        for line_end in ("\r\n", "\r"):
+            other = text.replace("\n", line_end)
+            sentences = document_sentences(other, "markdown", "en")
+            assert [sentence.text for sentence in sentences] == texts
+            assert all(
+                " ".join(other[one.begin : one.end].replace("> ", "").split())
+                == " ".join(one.text.replace("> ", "").split())
+                for one in sentences
+            )
 
 
 def test_sentences_of_markdown():

@@ -155,3 +155,40 @@ def test_augment_says_nothing_that_is_to_be_avoided(tmp_path):
         assert len(toolkit.augment(data, "text", copies=2, pairs=tmp_path / "pairs.tsv", avoid=avoid)) == 3 + count
     with pytest.raises(ValueError, match="wanted a list of phrases to avoid, got a str"):
         toolkit.augment(data, "text", avoid="door", progress=False)
+
+
+def test_it_is_told_the_pieces_of_a_text_and_refused_without_them(tmp_path):
+    text = "Please mail jo@example.org about {item} today."
+    said = outputs("Today, mail jo@example.org about {item}, please.", "Today, mail Jo about {item}, please.",
+                   "Mail jo@example.org about it today, please.",
+                   "Mail jo@example.org, jo@example.org of {item} now.")  # fmt: skip
+    with chat_server(say=said) as server:
+        paraphraser = paraphraser_of(server, tmp_path)
+        found = reasons(paraphraser.candidates([text], n=4, min_semantic=-1.0)[0])
+        asked = json.loads(server.asked[0]["messages"][-1]["content"])
+        assert asked["text"] == text and set(asked["require"]) == {"jo@example.org", "{item}"}
+        assert found["Today, mail jo@example.org about {item}, please."] is None
+        assert found["Today, mail Jo about {item}, please."] == "mail_lost"
+        assert found["Mail jo@example.org about it today, please."] == "placeholder_lost"
+        assert found["Mail jo@example.org, jo@example.org of {item} now."] == "mail_lost", "said too often"
+        assert all(paraphraser.paraphrase([text], n=4)[0])
+
+
+def test_it_reads_the_sentence_before_in_a_document(tmp_path):
+    text = "# The door\n\nShe closed **it** today. He left for www.example.org then.\n\n- It was late.\n"
+    with chat_server() as server:
+        document = paraphraser_of(server, tmp_path).paraphrase_document(text, "markdown")
+        asked = [json.loads(sent["messages"][-1]["content"]) for sent in server.asked]
+        assert {(one["text"], one.get("before", "")) for one in asked} == {
+            ("The door", ""),
+            ("She closed **it** today.", "The door"),
+            ("He left for www.example.org then.", "She closed **it** today."),
+            ("It was late.", "He left for www.example.org then."),
+        }
+        required = {one["text"]: one["require"] for one in asked if one.get("require")}
+        assert required["He left for www.example.org then."] == ["www.example.org"]
+        assert "**it**" in document.texts[0] and document.texts[0].count("www.example.org") == 1
+        assert document.sentences == 4 and len(document.unchanged) < 3
+    with chat_server(say=outputs("He then left for the page.", "He left then.")) as server:
+        document = paraphraser_of(server, tmp_path / "b").paraphrase_document("He left for www.example.org then.")
+        assert document.unchanged == [("He left for www.example.org then.", "url_lost")]

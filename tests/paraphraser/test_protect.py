@@ -2,14 +2,18 @@
 
 import random
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from tests.tiny import folder
+from toolkit.clean.marks import EXACT
+from toolkit.paraphraser._beside import _around
+from toolkit.paraphraser._masked import _masked
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.paraphraser.protect import CLASSES, LOST, _around, _masked, kept_pieces
+from toolkit.paraphraser.protect import CLASSES, FOUND, LOST, PAIR, kept_pieces, lost_piece
 from toolkit.paraphraser.settings import Paraphrasing
 
 PIECES = {
@@ -148,6 +152,8 @@ def test_classes_are_on_and_off(paraphraser):
         ({"protect": ("none", "url")}, "got 'none'"),
         ({"protect_patterns": ("(",)}, r"wanted regular expressions as protect_patterns, got '\('"),
         ({"protect_patterns": ("a*",)}, "which finds none"),
+        ({"protect_patterns": ("(?=a)",)}, "which finds none"),
+        ({"protect_patterns": (r"\b",)}, "which finds none"),
     ],
 )
 def test_unknown_classes_and_bad_patterns_are_refused(settings, message):
@@ -158,3 +164,69 @@ def test_unknown_classes_and_bad_patterns_are_refused(settings, message):
 def test_one_string_is_no_list(paraphraser):
     with pytest.raises(ValueError, match="a list of classes to protect"):
         paraphraser.paraphrase(["It is late."], protect="url")
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("We saw Boston, {a} and Mary's 47 cats in {b}.", ["{a}", "{b}"]),
+        ("Tom's book is for {user}, not for Tom", ["{user}"]),
+        ("{x} is in <b>Boston</b> today.", ["{x}", "<b>Boston</b>"]),
+        ("{count} of 83 parts weigh 47 kg.", ["{count}", "47 kg"]),
+        ("我去过{x}和@sam那里。", ["{x}"]),
+        ("BOSTON AND {x} OF BOSTON", ["{x}"]),
+    ],
+)
+def test_texts_that_have_the_words_which_stand_in(text, pieces):
+    found = [piece for piece in kept_pieces(text, CLASSES) if piece.text in pieces]
+    masked = _masked(text, found, False)
+    assert [piece.text for piece in found] == pieces
+    restored, lost = masked.restored(masked.text)
+    assert lost is None and restored == text
+    swapped = _masked(text, found, False).restored(" and ".join(reversed([name for name, _ in masked.readings])))
+    assert swapped[0] == " and ".join(reversed(pieces)), "each word is of its own piece"
+
+
+def test_lost_pieces():
+    assert lost_piece("See www.a.org, @jo.", "@jo saw www.a.org.", CLASSES) is None
+    assert lost_piece("See www.a.org, @jo.", "Jo saw www.a.org.", CLASSES) == "mention_lost"
+    assert lost_piece("See ART.7.", "See ART.77.", (), [r"ART\.\d+"]) == "pattern_lost", "another piece has it within"
+    assert lost_piece("See it.", "See www.a.org.", CLASSES) is None
+
+
+def test_thousands_of_pieces_in_a_text(paraphraser):
+    """None takes the square of the length, and more pieces than words that stand in leave their sentence as it is."""
+    addresses = " ".join(f"https://example.org/{number}" for number in range(10_000))
+    for text in (
+        addresses,
+        f"{addresses} are all the pages.",
+        f"We saw this: {addresses}",
+        f"We saw {addresses} there",
+    ):
+        begin = time.process_time()
+        pieces = kept_pieces(text, CLASSES)
+        assert len(pieces) == 10_000
+        _around(text, pieces, "en")
+        parts = paraphraser._parts(text, pieces)
+        assert time.process_time() - begin < 30, text[:40]
+        assert "".join(part.text for part in parts) == text
+        assert all(part.row is None or len(part.masked.readings) < 30 for part in parts)
+    begin = time.process_time()
+    assert len(kept_pieces("https://a.org/" + ")." * 50_000, CLASSES)[0].text) == 14
+    assert time.process_time() - begin < 10
+
+
+UNITS = ["a", "1", "A", ".", "-", " ", "`", "/", "(", "_", "@", "{", "[", "<", "a.", "1.", "a-", "1-", "A-", "a/", "~/",
+         "a(", "a@", "a_", "A1", "1 x", "-a=", "<a ", "v1.", "www.", "-.a", "a:1:", "1 to "]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["code", "quantity", "emoji", "exact", "pair"])
+def test_no_pattern_takes_the_square_of_a_length(name):
+    """Of 100,000 characters a square would take hours; `exact` has the patterns of all other classes."""
+    pattern = {**FOUND, "exact": EXACT, "pair": PAIR}[name]
+    for unit in UNITS:
+        text = (unit * 100_000)[:100_000]
+        begin = time.process_time()
+        for _ in pattern.finditer(text):
+            pass
+        assert time.process_time() - begin < 12, (name, unit)

@@ -132,8 +132,8 @@ def augment(
             what the paraphraser's settings say. Not for pairs.
         avoid: Words or phrases that no paraphrase says.
         protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`, () for none;
-            None is what the paraphraser's settings say, by default all. Not for pairs.
-        protect_patterns: Regular expressions of what else does. Not for pairs.
+            None is what the paraphraser's settings say, by default all. Of pairs only those are taken that keep it.
+        protect_patterns: Regular expressions of what else does.
         lang: Language of the texts (ISO 639-1); None is what the paraphraser or the pairs state, or else English. A
             paraphraser that is loaded has its own, and an encoder of its own.
         encoder: A sentence encoder for the cosine of text and paraphrase, and for check "cross_validated"; None takes
@@ -286,7 +286,16 @@ def _load_source(
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
         if settings.min_usable is not None:
             raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
-        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial, settings.avoid, lang, encoder)
+        return _Pairs(
+            pairs,
+            settings.min_semantic,
+            settings.allow_trivial,
+            settings.avoid,
+            settings.protect,
+            settings.protect_patterns,
+            lang,
+            encoder,
+        )
     from toolkit.paraphraser.paraphraser import Paraphraser
 
     if isinstance(paraphraser, str):

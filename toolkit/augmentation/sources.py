@@ -23,7 +23,7 @@ from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.pipeline import reporting_stages
-from toolkit.paraphraser.protect import LOST
+from toolkit.paraphraser.protect import CLASSES, LOST, lost_piece
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
@@ -151,6 +151,8 @@ class _Pairs:
         min_semantic: The least cosine; pairs without a score are taken.
         allow_trivial: Whether a text that only contracts or expands is a paraphrase.
         avoid: Words or phrases that no paraphrase says.
+        protect: What of a text every paraphrase has as often; None is all classes.
+        protect_patterns: Regular expressions of what else.
         lang: Language of the pairs (ISO 639-1); None is what they state, or else English.
         encoder: A sentence encoder; None takes the starter's where it knows the language.
     """
@@ -163,10 +165,13 @@ class _Pairs:
         min_semantic: float | None,
         allow_trivial: bool = False,
         avoid: Sequence[str] = (),
+        protect: Sequence[str] | None = None,
+        protect_patterns: Sequence[str] = (),
         lang: str | None = None,
         encoder: str | None = None,
     ) -> None:
         self.allow_trivial, self._constraints = allow_trivial, ConstraintSet((), tuple(avoid))
+        self._protected = CLASSES if protect is None else tuple(protect), tuple(protect_patterns)
         self.name, self.lang = Path(pairs).name, lang or _language_of(pairs)
         self.record = {"pairs": self.name}
         if encoder is not None:
@@ -205,16 +210,20 @@ class _Pairs:
                 continue
             paraphrases[key].append(_Paraphrase(paraphrase, semantic))
         return [
-            _Paraphrases(
-                _distinct_paraphrases(
-                    [_Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
-                    part.text,
-                    self._key,
-                ),
-                "not_in_pairs",
-            )
+            self._kept(part.text, [_Paraphrase(formed(found.text, form), found.score) for found in paraphrases[key]])
             for part, key, (_, form) in zip(parts, keys, plain_texts, strict=True)
         ]
+
+    def _kept(self, text: str, paraphrases: Sequence[_Paraphrase]) -> _Paraphrases:
+        """The distinct paraphrases of a text that have all of it that is protected."""
+        best_first, reason = [], "not_in_pairs"
+        for paraphrase in _distinct_paraphrases(paraphrases, text, self._key):
+            lost = lost_piece(text, paraphrase.text, *self._protected)
+            if lost is None:
+                best_first.append(paraphrase)
+            else:
+                reason = lost
+        return _Paraphrases(best_first, reason)
 
     def _key(self, text: str) -> str:
         """What of a text tells it from others: its letters, and in English those without contractions."""

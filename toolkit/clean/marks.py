@@ -16,8 +16,8 @@ from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width ASCII
 QUOTES = re.compile(r"(?<=\w)[`´](?=\w)|(?<!`)``(?!`)|´")  # apostrophes and quotes of keyboards and corpora
-URL = r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@])(?:[\w-]+\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
-MAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+URL = r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@-])(?<![\w-]\.)(?:[\w-]++\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
+MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 MENTION, HASHTAG = r"(?<![\w&])@\w+", r"(?<![\w&])#\w*[^\W\d]\w*"
 FIELD = (
     r"\{\{[^{}]*\}\}|\$?\{[^{}]*\}|\$[A-Za-z_]\w*"  # {{name}}, {name}, ${name}, $NAME

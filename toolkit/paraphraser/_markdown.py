@@ -16,7 +16,9 @@ from markdown_it.rules_inline import StateInline
 
 from toolkit.paraphraser._runs import BREAK, STOP, WHOLE, Mark, Run, pairs_of_tags
 
-FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
+FRONT = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*[\r\n].*?[\r\n]\1[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
+LINE_END = re.compile(r"\r\n?|\n")
+BYTE_ORDER = "\ufeff"
 ATX = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)*#{1,6}[ \t]*")
 LABEL = re.compile(r"\[[ xX]\]\s+|\[\^[^\]]+\]:\s+")  # of a task, and of a footnote
 DIRECTIVE = re.compile(r"\s*(?::::|!!!|\?\?\?|\{%)")
@@ -50,16 +52,16 @@ def _recorded(name: str, rule: Callable[[StateInline, bool], bool], state: State
 
 
 def markdown_runs(text: str) -> tuple[list[Run], list[Any]]:
-    r"""The runs of text of a document in order, and all else of it, for comparison.
+    """The runs of text of a document in order, and all else of it, for comparison.
 
     Args:
-        text: Markdown, with "\n" at the ends of lines.
+        text: Markdown.
     """
     front = FRONT.match(text)
-    start = front.end() if front else 0
-    lines, places = text[start:].split("\n"), [start]
-    for line in lines:
-        places.append(places[-1] + len(line) + 1)
+    start = front.end() if front else len(text) - len(text.removeprefix(BYTE_ORDER))
+    ends = [match.span() for match in LINE_END.finditer(text, start)]
+    places = [start, *(end for _, end in ends)]
+    lines = [text[place:end] for place, (end, _) in zip(places, [*ends, (len(text), 0)], strict=True)]
     env: dict[Any, Any] = {}
     tokens = _parser().parse(text[start:], env)
     runs: list[Run] = []

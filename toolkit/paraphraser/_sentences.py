@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from sentencex import segment
 
@@ -25,8 +27,8 @@ def parts_of(text: str, lang: str, fits: Callable[[str], bool], kept: Sequence[S
         text: Any text.
         lang: Its language (ISO 639-1).
         fits: Whether a text is short enough.
-        kept: Spans that no part ends within; a paragraph with one is cut into sentences, so that the others do not
-            depend on it.
+        kept: Spans in order that no part ends within; a paragraph with one is cut into sentences, so that the others
+            do not depend on it.
 
     Returns:
         The parts, which make the text if they are joined. A part may be white space alone, or may not fit.
@@ -40,7 +42,8 @@ def parts_of(text: str, lang: str, fits: Callable[[str], bool], kept: Sequence[S
     parts += [paragraph] if paragraph else []
     sentences: list[str] = []
     for whole in parts:
-        holds = any(begin < place + len(whole) and place < end for begin, end in kept)
+        index = bisect_right(kept, place, key=itemgetter(1))  # the first that ends later
+        holds = index < len(kept) and kept[index][0] < place + len(whole)
         sentences += [whole] if fits(whole) and not holds else segment(lang, whole)
         place += len(whole)
     return list(_whole(sentences, kept))
@@ -51,7 +54,8 @@ def _whole(parts: Sequence[str], kept: Sequence[Span]) -> Iterator[str]:
     joined, place = "", 0
     for part in parts:
         joined, place = joined + part, place + len(part)
-        if not any(begin < place < end for begin, end in kept):
+        index = bisect_right(kept, place, key=itemgetter(1))
+        if index == len(kept) or kept[index][0] >= place:
             yield joined
             joined = ""
     if joined:

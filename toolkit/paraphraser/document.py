@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit.data.rows import Candidate
 from toolkit.paraphraser._html import html_runs
-from toolkit.paraphraser._markdown import markdown_runs
+from toolkit.paraphraser._markdown import BYTE_ORDER, markdown_runs
 from toolkit.paraphraser._runs import Run, Sentence, sentences_of
 from toolkit.paraphraser._sentences import parts_of
 from toolkit.paraphraser.protect import LOST
@@ -76,8 +76,9 @@ def _runs(text: str, kind: str, lang: str) -> tuple[list[Run], Any]:
         return markdown_runs(text)
     if kind == "html":
         return html_runs(text)
-    runs, begin = [], 0
-    for paragraph in parts_of(text, lang, lambda _: True):
+    begin = len(text) - len(text.removeprefix(BYTE_ORDER))
+    runs = []
+    for paragraph in parts_of(text[begin:], lang, lambda _: True):
         end = begin + len(paragraph)
         runs.append(Run(paragraph, range(begin, end + 1)))
         begin = end

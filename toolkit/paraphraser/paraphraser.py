@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -28,13 +29,15 @@ from toolkit.encoder.load import load_embedder
 from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
+from toolkit.paraphraser._beside import _around
+from toolkit.paraphraser._masked import _Masked, _masked
 from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.document import ParaphrasedDocument, check_kind, document_sentences, paraphrased
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
-from toolkit.paraphraser.protect import LOST, _around, _Masked, _masked, _Piece, kept_pieces
+from toolkit.paraphraser.protect import LOST, _Piece, kept_pieces
 from toolkit.paraphraser.settings import MEANING, Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic
@@ -480,7 +483,7 @@ class Paraphraser:
         spans, begin = [], 0
         for whole in parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)), kept):
             end = begin + len(whole)
-            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            inner = _pieces_between(pieces, begin, end)
             spans += [(begin + first, begin + last, read) for first, last, read in _around(whole, inner, self.lang)]
             begin = end
         constraint_set = replace(
@@ -489,11 +492,11 @@ class Paraphraser:
         )
         parts = []
         for begin, end, is_read in spans:
-            inner = [piece.moved(-begin) for piece in pieces if begin <= piece.begin < end]
+            inner = _pieces_between(pieces, begin, end)
             taken = (*constraint_set.positive, *constraint_set.negative)
             masked = _masked(text[begin:end], inner, self.lm is not None, taken, self._spells)
             part = _Part(text[begin:end], masked)
-            if is_read and any(map(str.isalpha, masked.rest)):
+            if is_read and masked.is_readable and any(map(str.isalpha, masked.rest)):
                 is_alone = len(spans) == 1
                 self._add_row(part, constraint_set, is_alone, template, before + text[:begin], text[end:])
             parts.append(part)
@@ -830,6 +833,12 @@ class _Part:
     row: Row | None = None
     form: Form | None = None
     constraints: ConstraintSet = NO_CONSTRAINTS
+
+
+def _pieces_between(pieces: Sequence[_Piece], begin: int, end: int) -> list[_Piece]:
+    """The pieces of a part of a text, with their places in that part."""
+    first, last = (bisect_left(pieces, place, key=lambda piece: piece.begin) for place in (begin, end))
+    return [piece.moved(-begin) for piece in pieces[first:last]]
 
 
 def _candidates_of(
