@@ -49,6 +49,7 @@ from toolkit.score.judgment import judgment_rows
 from toolkit.score.parapluie import parapluie_rows
 from toolkit.score.rubric import rubric_rows
 from toolkit.score.semantic import semantic_rows
+from toolkit.starters import shown_name
 from toolkit.system.whole_files import write_whole
 
 DRAWS, SEED, FOLDS = 1000, 0, 5
@@ -271,7 +272,7 @@ def main() -> None:
     parser.add_argument("--nli")
     parser.add_argument("--asked", default="starter/smollm2")
     parser.add_argument("--critic", default="starter/rewriter")
-    parser.add_argument("--texts", type=int, default=80)
+    parser.add_argument("--texts", type=int, default=30)
     parser.add_argument("--cost", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, required=True)
@@ -294,7 +295,7 @@ def main() -> None:
             | {"pairs": {"count": sum(len(row.candidates) for row in judged_rows), "references": len(judged_rows)}},
             "readings": against_readings(read_rows, read_texts),
             "milliseconds": {field: milliseconds(judged_rows, load, options.cost) for field, load in loads.items()},
-            "models": {"entailment": Path(nli).parent.name if options.nli is None else options.nli,
+            "models": {"entailment": f"{shown_name(nli)}, which began with {shown_name(options.base_model)}",
                        "asked": options.asked, "critic": options.critic, "threads": options.threads},
         }  # fmt: skip
     print(json.dumps(results, indent=1))

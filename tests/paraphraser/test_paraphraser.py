@@ -187,7 +187,10 @@ def test_bad_input_is_one_line(paraphraser, texts, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank_by": "luck"}, "wanted rank_by of dual, forward, semantic, usable, draws, entailment, .*got 'luck'"),
+        (
+            {"rank_by": "luck"},
+            "wanted rank_by of dual, forward, semantic, usable, draws, entailment, parapluie, rubric, got 'luck'",
+        ),
         ({"pool": -1}, "wanted pool of at least 0, got -1"),
         ({"max_dual_nll": -0.5}, "wanted max_dual_nll in [0, inf], got -0.5"),
         ({"min_p": 2}, "wanted min_p in [0, 1], got 2"),
