@@ -55,7 +55,7 @@ class Toy:
         for part in (slice(0, middle), slice(middle, len(hidden))):
             yield part, self.logits_of[hidden[part]]
 
-    def move(self, state, source, target, rows):
+    def move(self, state, source, target, rows, within_sentences=False):
         state.key = _moved(state.key, source, target, rows)
 
 
@@ -261,9 +261,9 @@ class Counting(SharedEngine):
 
     left = 0
 
-    def move(self, state, source, target, rows):
+    def move(self, state, source, target, rows, within_sentences=False):
         self.left += rows < len(state.sentence)
-        super().move(state, source, target, rows)
+        super().move(state, source, target, rows, within_sentences)
 
 
 @pytest.fixture(scope="module")

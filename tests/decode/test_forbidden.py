@@ -109,18 +109,23 @@ def test_how_long_the_short_list_is_changes_nothing(marian, monkeypatch, kind, m
         lists.append(len(self.state.open_word) if kind == "words" else len(self.lists))
         return more
 
-    monkeypatch.setattr(_ForbiddenWords if kind == "words" else _ForbiddenPhrases, "more", property(looked))
+    forbidden = _ForbiddenWords if kind == "words" else _ForbiddenPhrases
+    monkeypatch.setattr(forbidden, "more", property(looked))
+    monkeypatch.setattr(forbidden, "more_is_bound", False)
     again = sample(marian.engine, marian.sources, constraints, KEYS, 10, LIMIT)
     assert [s.ids for s in again] == [s.ids for s in found]
     assert [s.logprob for s in again] == pytest.approx([s.logprob for s in found], abs=1e-5)
     assert (len(lists) > max(len(s.ids) for s in found)) == (more < 60), "samples with few tokens left looked again"
 
 
-def test_fewer_tokens_than_the_top_k_are_drawn_with_their_own_probabilities(marian, monkeypatch):
+@pytest.mark.parametrize("more_is_bound", [True, False])
+def test_fewer_tokens_than_the_top_k_are_drawn_with_their_own_probabilities(marian, monkeypatch, more_is_bound):
     logprobs = first_logprobs(marian.engine, marian.sources[0])
     kept = logprobs.argsort(descending=True)[[0, 4, 9, 30]].tolist()
     others = [[[i] for i in range(len(logprobs)) if i not in kept]]
-    monkeypatch.setattr(_ForbiddenPhrases, "more", property(lambda self: 0))
+    if not more_is_bound:
+        monkeypatch.setattr(_ForbiddenPhrases, "more", property(lambda self: 0))
+        monkeypatch.setattr(_ForbiddenPhrases, "more_is_bound", False)
     found = sample(marian.engine, marian.sources[:1], others, list(range(3000)), 10, 1)
     shares = logprobs[kept].softmax(-1).tolist()
     assert chi_square([sum(s.ids == [i] for s in found) for i in kept], shares) < CHI_SQUARE_9

@@ -10,7 +10,7 @@ from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode import _source as source
 from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.engine import Engine
-from toolkit.decode.sampling import WHOLE, _branch, sample
+from toolkit.decode.sampling import WHOLE, _branch, _Children, sample
 from toolkit.decode.shared import SharedEngine
 
 EACH, LIMIT = 24, 12
@@ -121,14 +121,16 @@ def test_branching_keeps_every_samples_prefix(seed):
     prefixes = [[int(n)] for n in row]
     for _ in range(6):
         drawn = torch.randint(0, 3, (len(row),), generator=chance)
+        alive = torch.rand(len(row), generator=chance) < 0.8
+        alive[0] = True
         prefixes = [[*before, int(token)] for before, token in zip(prefixes, drawn, strict=True)]
-        row, last = _branch(Moves(), state, row, drawn)
+        children = _Children.of(row, drawn, alive)
+        assert sorted(children.samples.tolist()) == torch.nonzero(alive).flatten().tolist()
+        prefixes = [prefixes[n] for n in children.samples.tolist()]
+        row, last = _branch(Moves(), state, children)
         for place, token in enumerate(last.tolist()):
             if token != Moves.pad:
                 state.said[place] = [*state.said[place], token]
         assert [state.said[place] for place in row.tolist()] == prefixes
         distinct = {tuple(prefix) for prefix in prefixes}
         assert len(set(row.tolist())) == len(distinct) and len(distinct) <= len(last) == len(state.sentence)
-        alive = torch.rand(len(row), generator=chance) < 0.8
-        alive[0] = True
-        row, prefixes = row[alive], [prefix for prefix, lives in zip(prefixes, alive, strict=True) if lives]

@@ -17,7 +17,7 @@ from toolkit.decode._allocation import allocate
 from toolkit.decode._automata import CLOSE_WORD, NO_PIECE
 from toolkit.decode._constraint_state import ConstraintState
 from toolkit.decode._top_k import log_probabilities, top
-from toolkit.decode.engine import Engine
+from toolkit.decode.engine import IDS, Engine
 from toolkit.decode.lexical import LexicalConstraints
 
 NEVER = -torch.inf
@@ -33,7 +33,7 @@ class Candidates:
         scores: (searches, n) its log-probability; NEVER where it is none.
         bank: (searches, n) how many constraint tokens it has met.
         required: (searches,) constraint tokens of each search; None where no search requires any.
-        banks: The number of banks: one more than the greatest number of constraint tokens.
+        banks: The number of banks: one more than the greatest number of constraint tokens, or still more.
     """
 
     parents: Tensor
@@ -108,7 +108,7 @@ def best_candidates(
     if state is None or not state.constraints.phrases:
         return Candidates(parents, tokens, values, torch.zeros_like(tokens), None, 1)
     bank, required = state.pick(parents).advance(tokens)[0].banks(), state.constraints.tokens
-    return Candidates(parents, tokens, values, bank, required, int(required.max()) + 1)
+    return Candidates(parents, tokens, values, bank, required, state.constraints.most_tokens + 1)
 
 
 def _propose(
@@ -178,7 +178,7 @@ class _Permitted:
         shut = torch.nonzero(~self.may_close[part]).flatten()
         if len(shut):
             logprobs[shut] = logprobs[shut].masked_fill_(self.constraints.table.closes_first, NEVER)
-        logprobs[~self.may_end[part], eos] = NEVER
+        logprobs[:, eos].masked_fill_(~self.may_end[part], NEVER)
         if self.refused is not None:
             checked = self.constraints.checked
             logprobs[:, checked] = logprobs[:, checked].masked_fill(self.refused[part], NEVER)
@@ -224,7 +224,7 @@ def _eligible(tokens: Tensor, scores: Tensor, free: int, count: int) -> tuple[Te
         forced = number[:, free:].flatten().expand(searches, -1)
         order = torch.cat([order, best, forced], 1)
         values = scores.flatten(1).gather(1, order)
-        candidate = order // each * (int(tokens.max()) + 1) + tokens.flatten(1).gather(1, order)
+        candidate = order // each * IDS + tokens.flatten(1).gather(1, order)
         values, at = values.masked_fill(repeated(candidate), NEVER).sort(dim=-1, descending=True, stable=True)
         order = order.gather(1, at)
     return order, values

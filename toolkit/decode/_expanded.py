@@ -26,7 +26,6 @@ from toolkit.decode.engine import (
     _read_given,
     _sentence_of_rows,
     _special_tokens,
-    _stays_in_sentences,
 )
 
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -113,10 +112,12 @@ class ExpandedEngine:
             logprobs.append(torch.log_softmax(logits.float(), -1).gather(2, output_ids[..., None])[..., 0])
         return torch.cat(logprobs)
 
-    def move(self, state: _ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(
+        self, state: _ExpandedState, source: Tensor, target: Tensor, rows: int, within_sentences: bool = False
+    ) -> None:
         """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""
         caches = [state.cache.self_attention_cache]
-        if not _stays_in_sentences(state, source, target, rows):
+        if not within_sentences:
             caches.append(state.cache.cross_attention_cache)
             state.encoded, state.mask, state.sentence = (
                 _moved(t, source, target, rows) for t in (state.encoded, state.mask, state.sentence)

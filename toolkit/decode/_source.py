@@ -39,7 +39,7 @@ def encode_in_runs(
             for kind in (0, 1)
         )
         is_token = torch.cat([pad(run[2], (0, steps - run[2].shape[1])) for run in runs])
-    return keys, values, None if bool(is_token.all()) else padding_mask(is_token)
+    return keys, values, padding_mask(is_token) if steps > min(map(len, sources)) else None
 
 
 def runs_of_similar(tokens: Sequence[int]) -> list[slice]:
@@ -70,9 +70,11 @@ def places(sentence: Tensor, sentences: int) -> tuple[Tensor | None, int]:
     >>> places(torch.tensor([0, 0, 1, 1]), 2)
     (None, 2)
     """
-    counts = torch.bincount(sentence, minlength=sentences)
-    width = int(counts.max())
-    if torch.equal(sentence, torch.arange(sentences, device=sentence.device).repeat_interleave(width)):
+    counts = torch.zeros(sentences, dtype=torch.long, device=sentence.device)
+    counts.index_add_(0, sentence, torch.ones_like(sentence))
+    is_sorted = (sentence[1:] >= sentence[:-1]).all()
+    width, least, in_order = torch.stack([counts.max(), counts.min(), is_sorted.long()]).tolist()
+    if in_order and least == width:
         return None, width
     order = torch.argsort(sentence, stable=True)
     first = counts.cumsum(0) - counts

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode._candidates import NEVER, Candidates, best_candidates
+from toolkit.decode._candidates import NEVER, best_candidates
 from toolkit.decode._constraint_state import ConstraintState
 from toolkit.decode.engine import Engine, S, State, _moves_to_front, _token_limits
-from toolkit.decode.hypotheses import Hypothesis, _n_best_lists, _NBestList
+from toolkit.decode.hypotheses import Hypothesis, _NBestLists
 from toolkit.decode.lexical import LexicalConstraints
 
 COMPACT = 8  # ours: done searches leave when they are an eighth of all; until then they cost less than moving others
@@ -121,7 +121,7 @@ def beam_search(
     _check_lengths(constraints, limits)
     state = engine.start(sources, each, max(limits))
     beams = _Beams.start(engine, limits, beam, constraints)
-    best_lists = _n_best_lists(constraints, len(limits), beam, n_best)
+    best_lists = _NBestLists.start(constraints, beams.said, n_best)
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits),), engine.given[-1], device=engine.device)
     for step in range(max(limits)):
@@ -131,16 +131,16 @@ def beam_search(
             beams.widen(engine, state, beam)
         at_limit = beams.limit == step + 1
         ending = candidates.ending(engine.eos, at_limit, beam) & alive[:, None]
-        _finish(beams, candidates, ending, step, divisor, engine.eos, best_lists)
+        best_lists.add(beams.number, beams.said, candidates, ending, step, divisor, engine.eos)
         _advance(engine, state, beams, *candidates.running(engine.eos, beam), step)
-        alive &= _can_improve(beams, best_lists, divisor) & ~at_limit
+        alive &= (beams.score.amax(-1) / divisor > best_lists.threshold(beams.number)) & ~at_limit
         left = int(alive.sum())
         if not left:
             break
         if (len(alive) - left) * COMPACT >= len(alive):
-            beams, alive = _drop_done(engine, state, beams, alive)
+            beams, alive = _drop_done(engine, state, beams, alive, left)
         last = beams.said[:, :, step].flatten()
-    return [best_list.hypotheses[:n_best] for best_list in best_lists]
+    return best_lists.hypotheses(n_best)
 
 
 def _check_lengths(constraints: LexicalConstraints | None, limits: Sequence[int]) -> None:
@@ -152,24 +152,6 @@ def _check_lengths(constraints: LexicalConstraints | None, limits: Sequence[int]
                 f"wanted fewer constraint tokens than a hypothesis may have, got {count} of them and at most {limit} "
                 f"tokens with EOS in search {search}; require less or raise max_tokens"
             )
-
-
-def _finish(
-    beams: _Beams,
-    candidates: Candidates,
-    ending: Tensor,
-    step: int,
-    divisor: float,
-    eos: int,
-    best_lists: Sequence[_NBestList],
-) -> None:
-    """Add the candidates that end with this step to the n-best lists of their searches."""
-    searches, at = torch.nonzero(ending, as_tuple=True)
-    prefixes = beams.said[searches, candidates.parents[searches, at], :step].tolist()
-    tokens, logprobs = candidates.tokens[searches, at].tolist(), candidates.scores[searches, at].tolist()
-    numbers = beams.number[searches].tolist()
-    for number, prefix, token, logprob in zip(numbers, prefixes, tokens, logprobs, strict=True):
-        best_lists[number].add(Hypothesis([*prefix, token], logprob, logprob / divisor, token == eos))
 
 
 def _advance(
@@ -198,7 +180,9 @@ def _advance(
     spare_places = (~childless).long().argsort(dim=-1, stable=True)
     place = torch.where(first, inherited, spare_places.gather(1, ((~first).cumsum(-1) - 1).clamp_(min=0)))
     offset = torch.arange(searches, device=parents.device)[:, None] * beam
-    engine.move(state, (inherited + offset)[~first], (place + offset)[~first], searches * beam)
+    moving = torch.nonzero(~first.flatten()).flatten()
+    source, target = ((rows + offset).flatten()[moving] for rows in (inherited, place))
+    engine.move(state, source, target, searches * beam, within_sentences=True)
     parent = torch.empty_like(parents).scatter_(1, place, inherited)
     search = offset // beam
     beams.said = beams.said[search, parent]
@@ -208,18 +192,13 @@ def _advance(
         beams.constraints, _ = beams.constraints.pick(parent).advance(beams.said[:, :, step])
 
 
-def _can_improve(beams: _Beams, best_lists: Sequence[_NBestList], divisor: float) -> Tensor:
-    """(searches,) whether the best running hypothesis of a search exceeds the threshold of its n-best list."""
-    thresholds = [best_lists[number].threshold for number in beams.number.tolist()]
-    best = beams.score.amax(-1) / divisor
-    return best > torch.tensor(thresholds, device=best.device).double()
-
-
-def _drop_done(engine: Engine, state: State, beams: _Beams, alive: Tensor) -> tuple[_Beams, Tensor]:
-    """Drop the searches that are done; the last ones take their places, as their rows do."""
+def _drop_done(engine: Engine[S], state: S, beams: _Beams, alive: Tensor, left: int) -> tuple[_Beams, Tensor]:
+    """Drop the searches that are done; the last of the `left` ones take their places, as their rows do."""
     beam = beams.score.shape[1]
-    source, target, left = _moves_to_front(alive.repeat_interleave(beam))
-    engine.move(state, source, target, left)
+    source, target = _moves_to_front(alive, left)
+    rows = torch.arange(beam, device=alive.device)
+    source_rows, target_rows = ((searches[:, None] * beam + rows).flatten() for searches in (source, target))
+    engine.move(state, source_rows, target_rows, left * beam)
     order = torch.arange(len(alive), device=alive.device)
-    order[target[::beam] // beam] = source[::beam] // beam
-    return beams.keep(order[: left // beam]), torch.ones(left // beam, dtype=torch.bool, device=alive.device)
+    order[target] = source
+    return beams.keep(order[:left]), torch.ones(left, dtype=torch.bool, device=alive.device)

@@ -39,6 +39,8 @@ def _allowed(
     count = top_k + max(more, forbidden.more)
     values, ids = (tensor[row] for tensor in most_probable(engine, hidden, count))
     values = values.masked_fill_(forbidden.among(ids), -torch.inf)
+    if forbidden.more_is_bound:
+        return values, ids
     short_samples = torch.nonzero((values > -torch.inf).sum(1) < top_k).flatten()
     if len(short_samples) and ids.shape[1] == count:  # fewer are the whole vocabulary
         rows, row_index = row[short_samples].unique(return_inverse=True)

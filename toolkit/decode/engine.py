@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from toolkit.models.padding import pad
+from toolkit.models.padding import pad, padding_mask
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
+IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
 @dataclass
@@ -91,7 +92,7 @@ class Engine(Protocol[S]):
             (sentences, tokens) in nats.
         """
 
-    def move(self, state: S, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(self, state: S, source: Tensor, target: Tensor, rows: int, within_sentences: bool = False) -> None:
         """Copy what the rows `source` have said, and their sentences, to the places `target`; keep the first `rows`.
 
         This is how rows branch, how they take the places of others, and how the caches grow and shrink.
@@ -101,6 +102,8 @@ class Engine(Protocol[S]):
             source: Rows; all are read before any place is written.
             target: As many places, below `rows`; those beyond the present rows are new.
             rows: Rows afterwards. A new place that is not in `target` holds nothing of meaning.
+            within_sentences: Whether every place decodes from the same sentence afterwards, as among the hypotheses of
+                a beam; what belongs to a sentence is left alone then.
         """
 
 
@@ -123,21 +126,43 @@ def _read_given(engine: Engine[S], state: S) -> S:
 
 def _decoder_inputs(engine: Engine, outputs: Tensor) -> Tensor:
     """(sentences, tokens) outputs as the decoder reads them: the given tokens first, the last one left out."""
-    given_tokens = torch.tensor(engine.given, device=engine.device).expand(len(outputs), -1)
-    return torch.cat([given_tokens, outputs[:, :-1]], 1)
+    given_tokens = [outputs.new_full((len(outputs), 1), token) for token in engine.given]
+    return torch.cat([*given_tokens, outputs[:, :-1]], 1)
+
+
+def _to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """A new tensor of the CPU on a device; the host does not wait for the copy."""
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
 
 
 def _padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """(sentences, source steps) ids, and whether each is a token of its sentence."""
     ids = pad(sources, engine.pad)
     is_token = torch.arange(ids.shape[1]) < torch.tensor([[len(source)] for source in sources])
-    return ids.to(engine.device), is_token.to(engine.device)
+    return _to_device(ids, engine.device), _to_device(is_token, engine.device)
+
+
+def _source_mask(is_token: Tensor, sources: Sequence[Sequence[int]], dtype: torch.dtype) -> Tensor | None:
+    """The mask of the padding of sources, as `transformers` takes it without asking a device what is in it.
+
+    Args:
+        is_token: (sentences, source steps).
+        sources: Ids of each sentence.
+        dtype: Of the model.
+
+    Returns:
+        (sentences, source steps) on a CPU; on another device None without padding, else (sentences, 1, 1, source steps)
+        to add to scores.
+    """
+    if is_token.device.type == "cpu":
+        return is_token.long()
+    return padding_mask(is_token).to(dtype) if len(set(map(len, sources))) > 1 else None
 
 
 def _sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> Tensor:
     """(rows,) the number of each row's sentence, if each of the `count` sentences has so many rows."""
     each = [rows_each] * count if isinstance(rows_each, int) else list(rows_each)
-    return torch.arange(count, device=engine.device).repeat_interleave(torch.tensor(each).to(engine.device))
+    return _to_device(torch.arange(count).repeat_interleave(torch.tensor(each)), engine.device)
 
 
 def _token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -> list[int]:
@@ -146,20 +171,30 @@ def _token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -
     return [min(limit, engine.limit - 1) for limit in limits]
 
 
-def _moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
+def _true_places(is_true: Tensor, count: int) -> Tensor:
+    """(count,) where a mask is true, if it is so often: a device need not tell the host how often it is.
+
+    >>> _true_places(torch.tensor([True, False, True]), 2)
+    tensor([0, 2])
+    """
+    return torch.nonzero_static(is_true, size=count).flatten()
+
+
+def _moves_to_front(alive: Tensor, left: int) -> tuple[Tensor, Tensor]:
     """How to move rows so that the live ones stand first: live rows from the end move to the places of dead ones.
 
-    >>> _moves_to_front(torch.tensor([False, True, True]))
-    (tensor([2]), tensor([0]), 2)
+    >>> _moves_to_front(torch.tensor([False, True, True]), 2)
+    (tensor([2]), tensor([0]))
 
     Args:
         alive: (rows,) booleans.
+        left: How many of them are true.
 
     Returns:
-        The rows that move, the places that they move to, and how many rows are alive.
+        The rows that move, and the places that they move to.
     """
-    left = int(alive.sum())
-    return torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten(), left
+    source = torch.nonzero(alive[left:]).flatten() + left
+    return source, _true_places(~alive[:left], len(source))
 
 
 def _moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
@@ -172,9 +207,3 @@ def _moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor
         per_row = torch.cat([per_row, per_row.new_zeros(rows - len(per_row), *per_row.shape[1:])])
     per_row[target] = per_row[source]
     return per_row[:rows]
-
-
-def _stays_in_sentences(state: State, source: Tensor, target: Tensor, rows: int) -> bool:
-    """Whether every row decodes from the same sentence after a move as before, as among the hypotheses of a beam."""
-    sentence = state.sentence
-    return rows == len(sentence) and torch.equal(sentence[source], sentence[target])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -21,11 +21,17 @@ Phrases = Sequence[Sequence[Sequence[int]]]  # lists of phrases of ids
 
 
 class _Forbidden(Protocol):
-    """What some samples must not say next."""
+    """What some samples must not say next.
+
+    Attributes:
+        more_is_bound: Whether `more` is never too small.
+    """
+
+    more_is_bound: ClassVar[bool]
 
     @property
     def more(self) -> int:
-        """How many of a sample's most probable tokens it must not say, at most; an estimate, on which speed depends."""
+        """How many of a sample's most probable tokens it must not say, at most; a bound, or an estimate for speed."""
 
     def among(self, ids: Tensor) -> Tensor:
         """(samples, n) whether each sample must not say (samples, n) ids."""
@@ -74,6 +80,7 @@ class _ForbiddenPhrases:
     lists: Tensor
     said: Tensor
     ids: Tensor
+    more_is_bound: ClassVar[bool] = True
 
     @classmethod
     def start(cls, constraints: _NegativeConstraints, lists: Tensor) -> _ForbiddenPhrases:
@@ -83,8 +90,8 @@ class _ForbiddenPhrases:
 
     @property
     def more(self) -> int:
-        """The most ids that one sample must not say."""
-        return int((self.ids != NONE).sum(1).max())
+        """The most ids that one sample must not say; on a device a number that the host knows, which is no less."""
+        return int((self.ids != NONE).sum(1).max()) if self.ids.device.type == "cpu" else self.ids.shape[1]
 
     def among(self, ids: Tensor) -> Tensor:
         """See `_Forbidden`."""
@@ -117,6 +124,7 @@ class _ForbiddenWords:
 
     state: ConstraintState
     completing: Tensor
+    more_is_bound: ClassVar[bool] = False
 
     @classmethod
     def start(cls, constraints: LexicalConstraints, sets: Tensor) -> _ForbiddenWords:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
+from toolkit.decode._candidates import NEVER, Candidates
 from toolkit.decode.lexical import LexicalConstraints
 
 
@@ -29,41 +30,102 @@ class Hypothesis:
 
 
 @dataclass
-class _NBestList:
-    """The best finished hypotheses of one search, best first.
+class _NBestLists:
+    """The best finished hypotheses of all searches, best first, on the device until all searches are done.
 
     Attributes:
-        size: The most hypotheses that are kept.
-        enough: How many of them a running hypothesis must be unable to beat before the search stops.
-        ended_first: Whether hypotheses that were cut at the limit of tokens come after all that ended.
-        hypotheses: Those kept.
+        enough: (searches,) how many of them a running hypothesis must be unable to beat before a search stops.
+        ended_first: (searches,) whether hypotheses that were cut at the limit of tokens come after all that ended; None
+            where that is so in no search.
+        score: (searches, size) see `Hypothesis`; NEVER where a list has fewer hypotheses.
+        logprob: (searches, size) see `Hypothesis`.
+        length: (searches, size) number of tokens.
+        ended: (searches, size) see `Hypothesis`.
+        said: (searches, size, steps) ids.
     """
 
-    size: int
-    enough: int
-    ended_first: bool
-    hypotheses: list[Hypothesis] = field(default_factory=list)
+    enough: Tensor
+    ended_first: Tensor | None
+    score: Tensor
+    logprob: Tensor
+    length: Tensor
+    ended: Tensor
+    said: Tensor
 
-    def add(self, hypothesis: Hypothesis) -> None:
-        """Insert a hypothesis, if it is among the best."""
-        hypotheses = [*self.hypotheses, hypothesis]
-        self.hypotheses = sorted(hypotheses, key=lambda h: (self.ended_first and not h.ended, -h.score))[: self.size]
+    @classmethod
+    def start(cls, constraints: LexicalConstraints | None, said: Tensor, n_best: int) -> _NBestLists:
+        """An empty list for each search, with room for as many hypotheses as (searches, beam, steps) `said` has.
 
-    @property
-    def threshold(self) -> float:
-        """The score that a running hypothesis must exceed for the search to go on; -inf while there are too few."""
-        return self.hypotheses[self.enough - 1].score if len(self.hypotheses) >= self.enough else -torch.inf
+        A search without required phrases goes on until none of its `beam` best can be beaten, as in `transformers`. One
+        with required phrases stops when its `n_best` cannot be beaten, because the last places of its beam often hold
+        hypotheses that are there for their constraints alone. Its hypotheses that did not end come last: they may not
+        have said what is required.
+        """
+        searches, beam, _ = said.shape
+        constrained = None if constraints is None or not constraints.most_tokens else constraints.tokens.bool()
+        enough = torch.full((searches,), beam, device=said.device)
+        enough = enough if constrained is None else enough.masked_fill_(constrained, n_best)
+        numbers = enough.new_zeros(searches, beam)
+        score = torch.full_like(numbers, NEVER, dtype=torch.double)
+        return cls(enough, constrained, score, score.clone(), numbers, numbers.bool(), torch.empty_like(said))
 
+    def add(
+        self,
+        number: Tensor,
+        said: Tensor,
+        candidates: Candidates,
+        ending: Tensor,
+        step: int,
+        divisor: float,
+        eos: int,
+    ) -> None:
+        """Insert the candidates that end with a step, those that are among the best of their search.
 
-def _n_best_lists(
-    constraints: LexicalConstraints | None, searches: int, beam: int, n_best: int
-) -> Sequence[_NBestList]:
-    """An empty list for each search.
+        Args:
+            number: (searches in flight,) the number of each.
+            said: (searches in flight, beam, steps) ids of the rows before the step.
+            candidates: What continues these rows.
+            ending: (searches in flight, n) which of the candidates end.
+            step: Number of the token.
+            divisor: The power of the length that log-probabilities are divided by.
+            eos: The token that ends a hypothesis.
+        """
+        size = self.score.shape[1]
+        score = torch.cat([self.score[number], (candidates.scores / divisor).masked_fill(~ending, NEVER)], 1)
+        ended = torch.cat([self.ended[number], candidates.tokens == eos], 1)
+        order = score.sort(dim=1, descending=True, stable=True).indices
+        if self.ended_first is not None:
+            is_later = self.ended_first[number, None] & ~ended
+            is_later = is_later.long().masked_fill(score == NEVER, 2).gather(1, order)
+            order = order.gather(1, is_later.sort(dim=1, stable=True).indices)
+        order = order[:, :size]
+        candidate, is_new = (order - size).clamp_(min=0), order >= size
+        texts = torch.cat([self.said[number, :, : step + 1], said[:, :, : step + 1]], 1)
+        text = torch.where(is_new, size + candidates.parents.gather(1, candidate), order)
+        texts = texts.gather(1, text[..., None].expand(-1, -1, step + 1))
+        texts[:, :, step] = torch.where(is_new, candidates.tokens.gather(1, candidate), texts[:, :, step])
+        logprob = torch.cat([self.logprob[number], candidates.scores], 1)
+        self.score[number], self.logprob[number] = score.gather(1, order), logprob.gather(1, order)
+        self.length[number] = torch.where(is_new, step + 1, self.length[number].gather(1, order.clamp(max=size - 1)))
+        self.ended[number] = ended.gather(1, order)
+        self.said[number, :, : step + 1] = texts
 
-    A search without required phrases goes on until none of its `beam` best can be beaten, as in `transformers`. One
-    with required phrases stops when its `n_best` cannot be beaten, because the last places of its beam often hold
-    hypotheses that are there for their constraints alone. Its hypotheses that did not end come last: they may not have
-    said what is required.
-    """
-    required = [False] * searches if constraints is None else constraints.tokens.bool().tolist()
-    return [_NBestList(beam, n_best if constrained else beam, constrained) for constrained in required]
+    def threshold(self, number: Tensor) -> Tensor:
+        """(searches in flight,) the score that a running hypothesis must exceed for its search to go on.
+
+        NEVER while a list has too few hypotheses.
+        """
+        return self.score[number, self.enough[number] - 1]
+
+    def hypotheses(self, n_best: int) -> list[list[Hypothesis]]:
+        """The best of each search, as many as are asked for and were found."""
+        tensors = (self.said, self.length, self.logprob, self.score, self.ended)
+        lists = (tensor[:, :n_best].tolist() for tensor in tensors)
+        return [
+            [
+                Hypothesis(ids[:length], logprob, score, ended)
+                for ids, length, logprob, score, ended in zip(*search, strict=True)
+                if score > NEVER
+            ]
+            for search in zip(*lists, strict=True)
+        ]

@@ -81,6 +81,7 @@ class LexicalConstraints:
         checked: Ids of pieces that can close a forbidden or unknown word within their own text, so that only trying
             them tells; empty with most vocabularies.
         known: The words that may be said; None where any may.
+        most_tokens: No search has more constraint tokens than this number.
     """
 
     table: WordTable
@@ -90,6 +91,7 @@ class LexicalConstraints:
     automata: PieceAutomata
     checked: Tensor
     known: KnownWords | None
+    most_tokens: int
 
     @classmethod
     def of(
@@ -123,6 +125,10 @@ class LexicalConstraints:
             [constraints.positive.count(p) for p in phrases]
             for constraints, phrases in zip(sets, distinct, strict=True)
         ]
+        most_tokens = max(
+            sum(count * len(ids) for count, ids in zip(counts, search, strict=True))
+            for counts, search in zip(times, spelled, strict=True)
+        )
         window = max((len(form) for search in (*required, *forbidden) for forms in search for form in forms), default=1)
         return cls(
             table,
@@ -132,6 +138,7 @@ class LexicalConstraints:
             PieceAutomata.of(spelled, device),
             _checked_pieces(table, forbidden, known),
             known,
+            most_tokens,
         )
 
     def __len__(self) -> int:
@@ -158,6 +165,7 @@ class LexicalConstraints:
             self.automata.keep(searches),
             self.checked,
             None if self.known is None else self.known.keep(searches),
+            self.most_tokens,
         )
 
 

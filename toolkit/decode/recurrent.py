@@ -22,7 +22,7 @@ from toolkit.decode.engine import (
     _padded_sources,
     _sentence_of_rows,
     _special_tokens,
-    _stays_in_sentences,
+    _to_device,
 )
 from toolkit.models.padding import padding_mask
 from toolkit.models.shortlist import Shortlist
@@ -123,7 +123,7 @@ class RecurrentEngine:
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`; with a shortlist, minus infinity for a token that it leaves out."""
         keys, values, is_token = self._encode_run(sources)
-        tokens = torch.tensor(outputs, device=self.device)
+        tokens = _to_device(torch.tensor(outputs), self.device)
         hidden = self.decoder.read(tokens, keys, values, padding_mask(is_token)).flatten(0, 1)
         refused = self._refused_tokens(sources)
         if refused is not None:
@@ -134,10 +134,12 @@ class RecurrentEngine:
         ]
         return torch.cat(scores).view_as(tokens)
 
-    def move(self, state: _RecurrentState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(
+        self, state: _RecurrentState, source: Tensor, target: Tensor, rows: int, within_sentences: bool = False
+    ) -> None:
         """See `Engine.move`."""
         state.memory = [_moved(memory, source, target, rows) for memory in state.memory]
-        if not _stays_in_sentences(state, source, target, rows):
+        if not within_sentences:
             state.sentence = _moved(state.sentence, source, target, rows)
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 

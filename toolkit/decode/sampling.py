@@ -23,13 +23,13 @@ from torch import Tensor
 
 from toolkit.decode.constraints import NONE
 from toolkit.decode.draw import _allowed, draw, uniform
-from toolkit.decode.engine import Engine, S, _moves_to_front, _token_limits
+from toolkit.decode.engine import IDS, Engine, S, _moves_to_front, _token_limits, _true_places
 from toolkit.decode.forbidden import Phrases, _forbidden_of
 from toolkit.decode.lexical import LexicalConstraints
 
 COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
 WHOLE = 16  # ours: rows come in multiples of so many, because oneDNN makes a kernel of its own for each number of rows
-IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
+DONE = (1 << 63) - 1  # in place of a row and a token, after all others
 
 
 class Sample(NamedTuple):
@@ -103,11 +103,12 @@ def sample(
         output_ids[number, step] = drawn_tokens
         logprob[number] += gained
         alive = (drawn_tokens != engine.eos) & (step + 1 < limit[number])
-        if not alive.any():
+        children = _Children.of(row, drawn_tokens, alive)
+        if not len(children.samples):
             break
-        number, row, drawn_tokens = number[alive], row[alive], drawn_tokens[alive]
-        forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn_tokens)
-        row, last = _branch(engine, state, row, drawn_tokens)
+        number, drawn_tokens = number[children.samples], drawn_tokens[children.samples]
+        forbidden = None if forbidden is None else forbidden.keep(children.samples).advance(drawn_tokens)
+        row, last = _branch(engine, state, children)
     return samples_of(output_ids, logprob, each, engine.eos)
 
 
@@ -135,7 +136,47 @@ def samples_of(output_ids: Tensor, logprob: Tensor, each: int, eos: int) -> list
     return samples
 
 
-def _branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
+class _Children(NamedTuple):
+    """The distinct pairs of a row and a token that was drawn from it, by row and token.
+
+    Attributes:
+        samples: (samples,) the places of the samples that go on, in the order of their pairs.
+        child: (samples,) the number of the pair of each of these.
+        parent: (children,) the row of each pair.
+        token: (children,) its token.
+        further: (further children,) the numbers of the pairs that are not the first of their row.
+    """
+
+    samples: Tensor
+    child: Tensor
+    parent: Tensor
+    token: Tensor
+    further: Tensor
+
+    @classmethod
+    def of(cls, row: Tensor, drawn_tokens: Tensor, alive: Tensor) -> _Children:
+        """The pairs of some samples; the host asks once, for all numbers together.
+
+        Args:
+            row: (samples,) the row of each.
+            drawn_tokens: (samples,) the token that it drew.
+            alive: (samples,) whether it goes on.
+        """
+        pairs, samples = torch.where(alive, row * IDS + drawn_tokens, DONE).sort()
+        parents, goes_on = pairs // IDS, pairs != DONE
+        is_first = goes_on.clone()
+        is_first[1:] &= pairs[1:] != pairs[:-1]
+        is_further = is_first.clone()
+        is_further[1:] &= parents[1:] == parents[:-1]
+        is_further[:1] = False
+        counts = torch.stack([goes_on.sum(), is_first.sum(), is_further.sum()]).tolist()
+        left, children, further_children = counts
+        first, child = _true_places(is_first, children), is_first.cumsum(0) - 1
+        further = child[_true_places(is_further, further_children)]
+        return cls(samples[:left], child[:left], parents[first], pairs[first] % IDS, further)
+
+
+def _branch(engine: Engine[S], state: S, children: _Children) -> tuple[Tensor, Tensor]:
     """Give every distinct pair of a row and a token that was drawn from it a row of its own.
 
     A row's first child stays in its place. Further children take the places of rows that no sample points to, then new
@@ -145,20 +186,17 @@ def _branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> t
     Args:
         engine: For the caches.
         state: Rows in flight.
-        row: (samples,) the row of each sample that goes on.
-        drawn_tokens: (samples,) the token that it drew.
+        children: What the samples that go on have drawn.
 
     Returns:
-        (samples,) the row of each sample; (rows,) the token that each row says last, `pad` where it is unused.
+        (samples,) the row of each of these samples; (rows,) the token that each row says last, `pad` where it is
+        unused.
     """
-    rows, device = len(state.sentence), row.device
-    children, child = torch.unique(row * IDS + drawn_tokens, return_inverse=True)
-    parent, token = children // IDS, children % IDS
-    further = torch.zeros_like(parent, dtype=torch.bool)
-    further[1:] = parent[1:] == parent[:-1]
+    parent, further = children.parent, children.further
+    rows, further_count, device = len(state.sentence), len(further), parent.device
     used = torch.zeros(rows, dtype=torch.bool, device=device)
     used[parent] = True
-    unused, further_count = torch.nonzero(~used).flatten(), int(further.sum())
+    unused = _true_places(~used, rows - (len(parent) - further_count))
     # unused places that are left; new ones are wanted below 0
     place, left = parent.clone(), len(unused) - further_count
     if further_count:
@@ -171,14 +209,14 @@ def _branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> t
         rows = rows_after
     if left * COMPACT >= rows > _whole(rows - left):
         used[place] = True
-        source, target, alive = _moves_to_front(used)
-        engine.move(state, source, target, _whole(alive))
+        source, target = _moves_to_front(used, len(place))
         moved_to = torch.arange(rows, device=device)
         moved_to[source] = target
-        place, rows = moved_to[place], _whole(alive)
+        place, rows = moved_to[place], _whole(len(place))
+        engine.move(state, source, target, rows)
     last = torch.full((rows,), engine.pad, device=device)
-    last[place] = token
-    return place[child], last
+    last[place] = children.token
+    return place[children.child], last
 
 
 def _whole(rows: int) -> int:

@@ -23,8 +23,9 @@ from toolkit.decode.engine import (
     _padded_sources,
     _read_given,
     _sentence_of_rows,
+    _source_mask,
     _special_tokens,
-    _stays_in_sentences,
+    _to_device,
 )
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
@@ -80,14 +81,15 @@ class SharedEngine:
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values, see `encode`, of sentences that are padded together, and which steps are tokens."""
         ids, is_token = _padded_sources(self, sources)
-        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
+        mask = _source_mask(is_token, sources, self.model.dtype)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.given[0], device=self.device)
         # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
         self.decoder(
             input_ids=first,
             encoder_hidden_states=encoded,
-            encoder_attention_mask=is_token.long(),
+            encoder_attention_mask=mask,
             past_key_values=cache,
             use_cache=True,
         )
@@ -138,12 +140,13 @@ class SharedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`."""
-        (ids, is_token), output_ids = _padded_sources(self, sources), torch.tensor(outputs, device=self.device)
-        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
+        (ids, is_token), output_ids = _padded_sources(self, sources), _to_device(torch.tensor(outputs), self.device)
+        mask = _source_mask(is_token, sources, self.model.dtype)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         hidden = self.decoder(
             input_ids=_decoder_inputs(self, output_ids),
             encoder_hidden_states=encoded,
-            encoder_attention_mask=is_token.long(),
+            encoder_attention_mask=mask,
             use_cache=False,
         ).last_hidden_state[:, len(self.given) - 1 :]
         logprobs = [
@@ -152,12 +155,14 @@ class SharedEngine:
         ]
         return torch.cat(logprobs).view_as(output_ids)
 
-    def move(self, state: _SharedState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(
+        self, state: _SharedState, source: Tensor, target: Tensor, rows: int, within_sentences: bool = False
+    ) -> None:
         """See `Engine.move`."""
         for layer in state.cache.self_attention_cache.layers:
             assert isinstance(layer, StepsLayer)
             layer.move(source, target, rows)
-        if not _stays_in_sentences(state, source, target, rows):
+        if not within_sentences:
             state.sentence = _moved(state.sentence, source, target, rows)
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 

@@ -1,0 +1,117 @@
+"""What computes, on a pretended CUDA device: the CPU's results, and how often the host waits for the device."""
+
+import hashlib
+from collections.abc import Callable
+
+import pytest
+
+from tests import tiny
+from tests.pretended import Gpu, pretended_cuda
+from toolkit.decode.beam import beam_search
+from toolkit.decode.choose_engine import engine_of
+from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.lexical import LexicalConstraints
+from toolkit.decode.likelihood import _batches, log_likelihood
+from toolkit.decode.sampling import sample
+from toolkit.generate.constrain import _word_table
+from toolkit.generate.sample import _build_constraints, choose_words, negative_words
+from toolkit.translator.load import Translator, load_translator
+
+SENTENCES, SAMPLES, SETS, STEPS = 6, 40, 4, 12
+BEAM = 5
+ONCE = 20  # waits at the beginning of a batch and at its end: of the masks of its sources, its limits, its results
+
+
+def loaded(name: str, device: str) -> Translator:
+    """A tiny translator in float64, where a device and the CPU choose the same tokens."""
+    if device == "cpu":
+        return tiny.wide_translator(name)
+    translator = load_translator(str(tiny.folder() / name), "float32", device)
+    translator.model.double()
+    return translator
+
+
+def assert_few_waits(gpu: Gpu, steps: int, budget: int, once: int = ONCE) -> None:
+    """Fail where the host waited more than `budget` times a step, and `once` in the whole."""
+    assert sum(gpu.waits.values()) <= budget * steps + once, gpu.report(steps)
+
+
+def sampled(device: str, forbid: str | None) -> tuple[list, Callable[[], list]]:
+    translator, pairs = loaded("de-en", device), tiny.pairs(SENTENCES)
+    engine = engine_of(translator.model)
+    assert engine.device.type == device
+    sources = translator.source.encode([german for german, _ in pairs])
+    words = [
+        chosen
+        for n, (_, english) in enumerate(pairs)
+        for chosen in choose_words(negative_words(english, translator.target), SETS, 0.5, 0, str(n))
+    ]
+    constraints = None if forbid is None else _build_constraints(words, forbid, translator)
+    names = [f"{n}".encode() for n in range(SENTENCES * SAMPLES)]
+    keys = [int.from_bytes(hashlib.sha256(name).digest()[:8], "little", signed=True) for name in names]
+    return sources, lambda: sample(engine, sources, constraints, keys, 10, STEPS)
+
+
+@pytest.mark.parametrize(("forbid", "budget"), [(None, 2), ("pieces", 2), ("words", 5)])
+def test_sampler(forbid, budget):
+    _, on_cpu = sampled("cpu", forbid)
+    with pretended_cuda() as gpu:
+        _, on_gpu = sampled("cuda", forbid)
+        gpu.reset()
+        samples = on_gpu()
+        steps = max(len(drawn.ids) for drawn in samples)
+        assert_few_waits(gpu, steps, budget)
+    assert [drawn.ids for drawn in samples] == [drawn.ids for drawn in on_cpu()]
+    assert steps > 5
+
+
+CONSTRAINTS = (
+    ConstraintSet(negative=("the",)),
+    ConstraintSet(positive=("today",)),
+    ConstraintSet(not_first=("I",), negative=("a", "of the")),
+)
+
+
+def searched(device: str, constrained: bool) -> Callable[[], list]:
+    translator = loaded("de-en", device)
+    engine, target = engine_of(translator.model), translator.target
+    sources, sets, each = translator.source.encode([german for german, _ in tiny.pairs(SENTENCES)]), None, None
+    if constrained:
+        sets = LexicalConstraints.of(CONSTRAINTS * SENTENCES, _word_table(target, engine.device), target.spell)
+        each = [len(CONSTRAINTS)] * SENTENCES
+    return lambda: beam_search(engine, sources, BEAM, STEPS, 2, 1.0, sets, each)
+
+
+@pytest.mark.parametrize(("constrained", "budget"), [(False, 3), (True, 6)])
+def test_beam_search(constrained, budget):
+    on_cpu = searched("cpu", constrained)()
+    with pretended_cuda() as gpu:
+        search = searched("cuda", constrained)
+        gpu.reset()
+        on_gpu = search()
+        steps = max(len(hypothesis.ids) for hypotheses in on_gpu for hypothesis in hypotheses)
+        assert_few_waits(gpu, steps, budget)
+    assert [[h.ids for h in hypotheses] for hypotheses in on_gpu] == [[h.ids for h in found] for found in on_cpu]
+    assert steps > 5
+
+
+def scored(device: str) -> tuple[int, Callable[[], list[float]]]:
+    translator, pairs = loaded("en-de", device), tiny.pairs(48)
+    inputs, outputs = (
+        translator.source.encode([english for _, english in pairs]),
+        translator.target.encode([german for german, _ in pairs]),
+    )
+    order = sorted(range(len(pairs)), key=lambda n: (len(outputs[n]), len(inputs[n])))
+    batches = len(list(_batches(order, inputs, outputs, 1024)))
+    return batches, lambda: log_likelihood(engine_of(translator.model), inputs, outputs, 1024)
+
+
+def test_scores():
+    on_cpu = scored("cpu")[1]()
+    with pretended_cuda() as gpu:
+        batches, score = scored("cuda")
+        gpu.reset()
+        on_gpu = score()
+        assert_few_waits(gpu, batches, 2, once=1)
+    assert on_gpu == pytest.approx(on_cpu, abs=1e-9)
+    assert batches > 5
