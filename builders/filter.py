@@ -139,7 +139,7 @@ def filter_parabank(settings: Filter) -> dict:
     for output, record in ((new_parabank, MANIFEST), (folder, SETTINGS)):
         check_output_folder(output, record, [parabank, run])
     shards, recorded = finished_shards(run), read_record(run / SETTINGS)
-    floors = [f"{score} >= {least!r}" for score, least in settings.floors.items()]
+    floors = [f"{score} >= {floor!r}" for score, floor in settings.floors.items()]
     state, scores = processes(exchange=False), settings.scores
     if settings.where is not None:
         check_measured(shards, settings.where, [*scores, *(("entailed", "entails") if settings.nli else ())])
@@ -211,10 +211,13 @@ def _measure(
     wait(state)
     own_shards = list(mine(shards, state))
     counts = {shard: pq.read_metadata(shard).num_rows for shard in own_shards}
-    done = sum(count for shard, count in counts.items() if (folder / shard.name).exists())
+    finished_rows = sum(count for shard, count in counts.items() if (folder / shard.name).exists())
     stages = len(scorer.signatures)
     waiting = 0
-    with torch.inference_mode(), rows_bar(sum(counts.values()), done, stages, "measuring", state.is_main_process):
+    with (
+        torch.inference_mode(),
+        rows_bar(sum(counts.values()), finished_rows, stages, "measuring", state.is_main_process),
+    ):
         for shard in own_shards:
             try:
                 copy_shards([shard], folder, lambda shard, copy: write_shard(copy, scorer.fill(read_shard(shard))))

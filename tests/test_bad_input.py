@@ -451,7 +451,12 @@ TABLE = [
     # building from running text
     ("build_parabank.py", f"{NET} --text lost.txt", "wanted an existing file, got lost.txt", 1),
     ("build_parabank.py", f"{NET} --text latin1.tsv", "latin1.tsv, line 2: wanted UTF-8", 1),
-    ("build_parabank.py", f"{NET} --text texts.txt", "wanted sentences of 60 to 100 characters, got none in texts", 1),
+    (
+        "build_parabank.py",
+        f"{NET} --text texts.txt",
+        "wanted sentences of 60 to 100 characters with a mark at their end, got none in texts",
+        1,
+    ),
     ("build_parabank.py", f"{NET} --text cut.tsv.gz", "wanted a whole file, got cut.tsv.gz", 1),
     ("build_parabank.py", f"{NET} --text notes.txt --output_dir theirs", "which holds files but no", 1),
     ("build_parabank.py", f"{NET} --text texts.txt --lang zh", "written with spaces, got zh", 2),

@@ -256,7 +256,10 @@ def test_settings_out_of_range_are_one_line(settings, tmp_path, changed, message
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"min_chars": 900, "max_chars": 901}, "wanted sentences of 900 to 901 characters, got none in"),
+        (
+            {"min_chars": 900, "max_chars": 901},
+            "wanted sentences of 900 to 901 characters with a mark at their end, got none in",
+        ),
         ({"infiller": "starter/de-en"}, "wanted a T5-type model as infiller, got 'starter/de-en', which is marian"),
         ({"infiller": "nobody/t5"}, "wanted a .*, got 'nobody/t5'"),
         ({"fluency_model": "starter/encoder"}, "wanted a causal language model or an infiller, got 'starter/encoder'"),

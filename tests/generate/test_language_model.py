@@ -19,9 +19,9 @@ from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._several import Several
-from toolkit.generate.language_model import Asking, _as_ids, _merged, ask_rows, load_asked, make_asking
+from toolkit.generate.language_model import Asking, _merged, ask_rows, load_asked, make_asking
 from toolkit.generate.prompt import _Prompt, make_prompt, read_prompt
-from toolkit.models.language_model import load_language_model
+from toolkit.models.language_model import chat_ids, load_language_model
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 CHAT_BEGIN, CHAT_END = "<user> ", " <model>"
@@ -307,7 +307,7 @@ def test_examples_of_a_file(tmp_path):
 def test_a_template_without_a_place_for_rules_gets_them_with_the_text(gpt2):
     model = load_language_model(str(gpt2), "float32")
     row = rows(1)[0]
-    ids = _as_ids(Several().messages(row), model.tokenizer)
+    ids = chat_ids(Several().messages(row), model.tokenizer)
     text = model.tokenizer.decode(ids)
     assert len(ids) > 10 and isinstance(text, str)
 

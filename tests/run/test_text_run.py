@@ -41,7 +41,9 @@ def test_a_sample_is_of_different_sentences_in_the_order_of_the_text(run, capsys
 
 def test_a_text_that_cannot_be_used_is_said(run, tmp_path):
     run.check_inputs()
-    with pytest.raises(ValueError, match=r"wanted sentences of 200 to 300 characters, got none in .*: check"):
+    with pytest.raises(
+        ValueError, match=r"wanted sentences of 200 to 300 characters with a mark at their end, got none in .*: check"
+    ):
         dataclasses.replace(run, min_chars=200, max_chars=300).check_inputs()
     with pytest.raises(ValueError, match=r"wanted text in de, got en in [0-9]+% of 45 sentences: check"):
         dataclasses.replace(run, lang="de").check_inputs()

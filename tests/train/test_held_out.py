@@ -38,7 +38,7 @@ def test_only_a_paraphrase_that_is_nearer_than_all_others_is_found(right, share)
 def parabank(monkeypatch):
     rows = [("one", "eins"), ("one", "ein"), ("two", "two"), *PAIRS[1:]]
     given = pa.table({"sentence1": [one for one, _ in rows], "sentence2": [other for _, other in rows]})
-    monkeypatch.setattr(held_out.package, "is_file", lambda source: source.endswith(".tsv"))
+    monkeypatch.setattr(held_out.package, "is_plain", lambda source: source.endswith(".tsv"))
     monkeypatch.setattr(
         held_out.package, "read_pairs", lambda source, split: iter([given] if split == "validation" else [])
     )

@@ -73,8 +73,8 @@ def places(sentence: Tensor, sentences: int) -> tuple[Tensor | None, int]:
     counts = torch.zeros(sentences, dtype=torch.long, device=sentence.device)
     counts.index_add_(0, sentence, torch.ones_like(sentence))
     is_sorted = (sentence[1:] >= sentence[:-1]).all()
-    width, least, in_order = torch.stack([counts.max(), counts.min(), is_sorted.long()]).tolist()
-    if in_order and least == width:
+    width, lowest, in_order = torch.stack([counts.max(), counts.min(), is_sorted.long()]).tolist()
+    if in_order and lowest == width:
         return None, width
     order = torch.argsort(sentence, stable=True)
     first = counts.cumsum(0) - counts

@@ -103,10 +103,10 @@ class WordTable:
         closes = self.closes[ids]
         closed = [torch.where(closes, continued, NOTHING)]
         if self.inner.shape[1]:
-            inner, most = self.inner[ids], self.inner.shape[1]
+            inner, inner_limit = self.inner[ids], self.inner.shape[1]
             if ids.device.type == "cpu":  # another device computes what is not needed sooner than the host has asked it
-                most = int(self.inner_count[ids].max()) if ids.numel() else 0
-            closed += [inner[..., i] for i in range(most)]
+                inner_limit = int(self.inner_count[ids].max()) if ids.numel() else 0
+            closed += [inner[..., i] for i in range(inner_limit)]
         return closed, torch.where(closes, self.tail[ids], continued)
 
 

@@ -214,11 +214,11 @@ def form_rows(form: _TableForm, numbers: Sequence[int], rows: pa.ListArray, path
     references = fields.take(begins)
     lines = np.asarray(numbers)[indices]
     none = pa.nulls(len(indices), pa.float64())
-    measured = pa.array(scores[indices], pa.float64(), from_pandas=True)
-    labels = measured if form.similarity is not None else none
+    score_column = pa.array(scores[indices], pa.float64(), from_pandas=True)
+    labels = score_column if form.similarity is not None else none
     if form.label is not None:
         labels = pa.array(labels_of(fields.take(begins + form.label).to_pylist(), lines.tolist(), path))
-    semantic = none if form.semantic is None else measured
+    semantic = none if form.semantic is None else score_column
     columns = [references, references, fields.take(begins + 1 + position), semantic, labels]
     table = pa.table([*columns, pa.nulls(len(indices), ROWS.field("negatives").type)], schema=ROWS)
     return table.append_column("line", pa.array(lines, pa.int64()))

@@ -51,11 +51,11 @@ def read_task(source: str | Path, columns: Sequence[str] = NAMED, scored: bool =
     """
     if len(columns) != len(NAMED):
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
-    chosen = None if list(columns) == list(NAMED) else columns
+    names = None if list(columns) == list(NAMED) else columns
     number = float if scored else int
     pairs = [
         LabelledPair(first, second, number(label))
-        for table in read_labelled(source, chosen, scored)
+        for table in read_labelled(source, names, scored)
         for first, second, label in zip(*(column.to_pylist() for column in table.columns), strict=True)
     ]
     if not pairs:

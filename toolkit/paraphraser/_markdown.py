@@ -46,8 +46,8 @@ def _recorded(name: str, rule: Callable[[StateInline, bool], bool], state: State
     if applies and not silent:
         env: dict[Any, Any] = state.env  # type: ignore[assignment]
         events = env.setdefault(("events", state.src), {})
-        found = [(delimiters, i) for i in range(count, len(delimiters))]
-        events[name, begin, state.pos] = label_end, found  # equal texts have equal ones
+        marks_of_rule = [(delimiters, i) for i in range(count, len(delimiters))]
+        events[name, begin, state.pos] = label_end, marks_of_rule  # equal texts have equal ones
     return applies
 
 
@@ -121,7 +121,7 @@ def _marks(content: str, events: dict[Any, Any]) -> list[Mark]:
     """The marks within a text."""
     marks: list[Mark] = []
     tags, delimiters = [], {}
-    for (name, begin, end), (label_end, found) in events.items():
+    for (name, begin, end), (label_end, marks_of_rule) in events.items():
         raw = content[begin:end]
         if name == "link":
             marks.append(Mark(begin, begin + 1, "open", (label_end, end)))
@@ -133,7 +133,7 @@ def _marks(content: str, events: dict[Any, Any]) -> list[Mark]:
             marks.append(Mark(begin, end, BREAK))
         elif name in ("escape", "entity"):
             marks.append(Mark(begin, end, BREAK if raw.endswith("\n") else STOP))
-        for place, (several, index) in enumerate(found, begin):
+        for place, (several, index) in enumerate(marks_of_rule, begin):
             delimiters[id(several), index] = (place, several[index], several)
     marks += pairs_of_tags(content, tags)
     pairs = []
@@ -151,14 +151,14 @@ def _emphasis(pairs: list[tuple[int, int]]) -> list[Mark]:
     >>> [(mark.begin, mark.end, mark.close) for mark in _emphasis([(0, 7), (1, 6)])]
     [(0, 2, (6, 8))]
     """
-    marks, taken = [], set()
+    marks, inner_places = [], set()
     known = set(pairs)
     for begin, end in sorted(pairs):
-        if (begin, end) in taken:
+        if (begin, end) in inner_places:
             continue
         width = 1
         while (begin + width, end - width) in known:
-            taken.add((begin + width, end - width))
+            inner_places.add((begin + width, end - width))
             width += 1
         marks.append(Mark(begin, begin + width, "open", (end - width + 1, end + 1)))
     return marks

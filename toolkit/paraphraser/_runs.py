@@ -81,15 +81,15 @@ def sentences_of(run: Run, lang: str) -> list[Sentence]:
     shown = [place for place in range(len(run.text)) if place not in hidden]
     starts = {0}
     breaks = [mark for mark in marks if mark.role == BREAK]
-    kept = [(mark.begin, mark.end) for mark in marks if mark.role in (WHOLE, STOP)]
+    whole_places = [(mark.begin, mark.end) for mark in marks if mark.role in (WHOLE, STOP)]
     begin = 0
     for end in [*(mark.begin for mark in breaks), len(run.text)]:
-        own = [place for place in shown if begin <= place < end]
-        done = 0
-        for whole in parts_of("".join(run.text[place] for place in own), lang, lambda _: True):
+        places = [place for place in shown if begin <= place < end]
+        position = 0
+        for whole in parts_of("".join(run.text[place] for place in places), lang, lambda _: True):
             for sentence in segment(lang, whole):
-                starts |= {own[done]} if done < len(own) else set()
-                done += len(sentence)
+                starts |= {places[position]} if position < len(places) else set()
+                position += len(sentence)
         begin = end
     opening = {mark.end: mark.begin for mark in marks if mark.role == OPEN}
     for start in list(starts):
@@ -99,7 +99,7 @@ def sentences_of(run: Run, lang: str) -> list[Sentence]:
         starts = starts - {start} | {place}
     starts |= {mark.end for mark in breaks}
     ends = sorted({*starts, *(mark.begin for mark in breaks), len(run.text)})
-    ends = [place for place in ends if not any(first < place < last for first, last in kept)]
+    ends = [place for place in ends if not any(first < place < last for first, last in whole_places)]
     sentences = []
     for begin, end in pairwise(ends):
         if not any(mark.begin <= begin < mark.end for mark in breaks):

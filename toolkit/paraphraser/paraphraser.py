@@ -479,9 +479,9 @@ class Paraphraser:
             template: Their form.
             before: What stands before the text.
         """
-        kept = [(piece.begin, piece.end) for piece in pieces]
+        piece_places = [(piece.begin, piece.end) for piece in pieces]
         spans, begin = [], 0
-        for whole in parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)), kept):
+        for whole in parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)), piece_places):
             end = begin + len(whole)
             inner = _pieces_between(pieces, begin, end)
             spans += [(begin + first, begin + last, read) for first, last, read in _around(whole, inner, self.lang)]
@@ -493,8 +493,8 @@ class Paraphraser:
         parts = []
         for begin, end, is_read in spans:
             inner = _pieces_between(pieces, begin, end)
-            taken = (*constraint_set.positive, *constraint_set.negative)
-            masked = _masked(text[begin:end], inner, self.lm is not None, taken, self._spells)
+            phrases = (*constraint_set.positive, *constraint_set.negative)
+            masked = _masked(text[begin:end], inner, self.lm is not None, phrases, self._spells)
             part = _Part(text[begin:end], masked)
             if is_read and masked.is_readable and any(map(str.isalpha, masked.rest)):
                 is_alone = len(spans) == 1
@@ -621,8 +621,8 @@ class Paraphraser:
         if self.measures is None or self.meaning is None:
             return rows
         rows = self.measures.fill(rows)
-        for score, least in self.meaning.floors.items():
-            rows = refuse_below(rows, score, least)
+        for score, floor in self.meaning.floors.items():
+            rows = refuse_below(rows, score, floor)
         return rows
 
     def _check_settings(self, settings: Paraphrasing) -> None:
@@ -866,17 +866,17 @@ def _candidates_of(
         return candidates[0]
     texts = [part.text for part in parts]
     paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
-    joined = [c for c in join(texts, paraphrases, n) if _meets(c.text, constraints)]
+    paraphrases_of_text = [c for c in join(texts, paraphrases, n) if _meets(c.text, constraints)]
     read = [place for place, part in enumerate(parts) if part.row is not None]
     refused = []
-    for place in read if len(read) == 1 or not joined else ():
+    for place in read if len(read) == 1 or not paraphrases_of_text else ():
         before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
         refused += [
             replace(c, text=before + c.text + after)
             for c in candidates[place]
             if c.rank is None and (len(read) == 1 or c.reason in LOST)
         ]
-    return joined + refused
+    return paraphrases_of_text + refused
 
 
 def _in_form(part: _Part, candidates: Iterable[Candidate], lang: str) -> list[Candidate]:

@@ -179,17 +179,17 @@ def kept_pieces(
         patterns: The user's.
         marked: Pieces that are known already.
     """
-    found = [(OWN, *match.span(), match) for pattern in patterns for match in re.finditer(pattern, text)]
+    matches = [(OWN, *match.span(), match) for pattern in patterns for match in re.finditer(pattern, text)]
     if "placeholder" in classes:
-        found += [(MARKUP, *match.span(), match) for match in PAIR.finditer(text)]
+        matches += [(MARKUP, *match.span(), match) for match in PAIR.finditer(text)]
     for name in (name for name in CLASSES if name in classes):
         for match in FOUND[name].finditer(text):
             begin, end = match.span()
-            found.append((name, begin, _end_of_address(text, begin, end) if name == "url" else end, match))
-    taken, covered = list(marked), bytearray(len(text))
+            matches.append((name, begin, _end_of_address(text, begin, end) if name == "url" else end, match))
+    pieces, covered = list(marked), bytearray(len(text))
     for piece in marked:
         covered[piece.begin : piece.end] = b"\1" * (piece.end - piece.begin)
-    for kind, begin, end, match in sorted(found, key=lambda item: (item[0] not in (OWN, MARKUP), item[1] - item[2])):
+    for kind, begin, end, match in sorted(matches, key=lambda item: (item[0] not in (OWN, MARKUP), item[1] - item[2])):
         if begin == end or 1 in covered[begin:end]:
             continue
         if kind == MARKUP:
@@ -197,13 +197,13 @@ def kept_pieces(
             if inner != inner.strip() or kept_pieces(inner, classes, patterns):
                 continue
             wrap = text[begin : match.start(2)], text[match.end(2) : end]
-            taken.append(_Piece(begin, end, "placeholder", text[begin:end], normalize(inner), wrap))
+            pieces.append(_Piece(begin, end, "placeholder", text[begin:end], normalize(inner), wrap))
         else:
             piece_text = text[begin:end]
             reading = _said(piece_text) if kind == "quantity" else normalize(piece_text) if kind == "emoji" else ""
-            taken.append(_Piece(begin, end, kind, piece_text, reading))
+            pieces.append(_Piece(begin, end, kind, piece_text, reading))
         covered[begin:end] = b"\1" * (end - begin)
-    return sorted(taken, key=lambda piece: piece.begin)
+    return sorted(pieces, key=lambda piece: piece.begin)
 
 
 def _said(quantity: str) -> str:

@@ -70,7 +70,7 @@ class MeaningModels(ServerSettings):
     def floors(self) -> dict[str, float]:
         """The least scores that are wanted."""
         floors = {score: getattr(self, FLOOR.format(score)) for score in MODELS}
-        return {score: least for score, least in floors.items() if least is not None}
+        return {score: floor for score, floor in floors.items() if floor is not None}
 
     def alone(self, folder: Path) -> MeaningModels | None:
         """These settings without the others that a command has; None where no model is given.

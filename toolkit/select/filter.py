@@ -153,18 +153,18 @@ def refuse_usable(rows: Iterable[Row], min_usable: float) -> Iterator[Row]:
     return _refuse_scores(rows, "usable", lambda scores: scores.usable, lambda usable: usable >= min_usable)
 
 
-def refuse_below(rows: Iterable[Row], score: str, least: float) -> Iterator[Row]:
+def refuse_below(rows: Iterable[Row], score: str, floor: float) -> Iterator[Row]:
     """Refuse candidates whose score is below a floor, and those that could not be measured: the score is the reason.
 
     Args:
         rows: Rows with candidates.
         score: A field or property of `Scores`, such as "entailment".
-        least: The floor.
+        floor: The least score.
     """
     for row in rows:
         for candidate in row.candidates:
             value = getattr(candidate.scores, score)
-            if candidate.reason is None and (value is None or not value >= least):
+            if candidate.reason is None and (value is None or not value >= floor):
                 candidate.reason = score
         yield row
 

@@ -218,9 +218,9 @@ def _triplets(
             near_lists = _not_entailed(pairs, near_lists, nli, settings, refused)
         rows = []
         for pair, cosine, negatives in zip(pairs, cosines, near_lists, strict=True):
-            chosen = negatives[: settings.negatives]
-            rows += [(*pair, text, cosine - near_cosine) for text, near_cosine in chosen]
-            counts["without"] += len(chosen) < settings.negatives
+            first_negatives = negatives[: settings.negatives]
+            rows += [(*pair, text, cosine - near_cosine) for text, near_cosine in first_negatives]
+            counts["without"] += len(first_negatives) < settings.negatives
         counts["pairs"] += len(pairs)
         counts["triplets"] += len(rows)
         yield _table(rows, settings.scores)
@@ -233,7 +233,7 @@ def _negatives_of(
 
     There are some more than are wanted where a model of entailment refuses some of them afterwards.
     """
-    wanted = settings.negatives + (SPARE if settings.nli else 0)
+    limit = settings.negatives + (SPARE if settings.nli else 0)
     negatives: list[tuple[str, float]] = []
     for text, cosine in near:
         reason = _refusal(anchor, text, settings)
@@ -241,7 +241,7 @@ def _negatives_of(
             refused[reason] += 1
         else:
             negatives.append((text, cosine))
-        if len(negatives) == wanted:
+        if len(negatives) == limit:
             break
     return negatives
 
@@ -254,8 +254,10 @@ def _not_entailed(
     refused: Counter[str],
 ) -> list[list[tuple[str, float]]]:
     """The near sentences of each pair that a model of entailment does not take for paraphrases of its anchor."""
-    asked = [(anchor, text) for (anchor, _), near in zip(pairs, near_lists, strict=True) for text, _ in near]
-    probabilities = iter(entailments(asked, nli, settings.batch_size))
+    anchors_and_texts = [
+        (anchor, text) for (anchor, _), near in zip(pairs, near_lists, strict=True) for text, _ in near
+    ]
+    probabilities = iter(entailments(anchors_and_texts, nli, settings.batch_size))
     remaining = []
     for near in near_lists:
         both_ways = [next(probabilities) for _ in near]
@@ -298,15 +300,15 @@ def _neighbours(
     distinct, inverse = np.unique(anchors, return_inverse=True)
     highest = np.full(len(distinct), LOWEST, np.float32)
     np.maximum.at(highest, inverse, ceilings.astype(np.float32))
-    found = {}
+    neighbours = {}
     for begin in range(0, len(distinct), ANCHORS):
         block = distinct[begin : begin + ANCHORS]
         ceiling = torch.from_numpy(highest[begin : begin + ANCHORS, None])
         numbers, cosines = _search(references, vectors, block, ceiling, count)
         for anchor, anchor_numbers, anchor_cosines in zip(block.tolist(), numbers, cosines, strict=True):
             is_near = anchor_cosines > LOWEST
-            found[anchor] = anchor_numbers[is_near], anchor_cosines[is_near]
-    return found
+            neighbours[anchor] = anchor_numbers[is_near], anchor_cosines[is_near]
+    return neighbours
 
 
 def _search(
@@ -337,9 +339,9 @@ def _search(
         cosines[torch.from_numpy(rows[is_here]), torch.from_numpy(columns[is_here] - begin)] = LOWEST
         cosines.masked_fill_(cosines > ceiling, LOWEST)
         chunk_best, positions = cosines.topk(min(count, len(chunk)), 1)
-        both = torch.cat([best_cosines, chunk_best], 1)
-        best_cosines, chosen = both.topk(min(count, both.shape[1]), 1)
-        best_numbers = torch.cat([best_numbers, positions + begin], 1).gather(1, chosen)
+        all_cosines = torch.cat([best_cosines, chunk_best], 1)
+        best_cosines, places = all_cosines.topk(min(count, all_cosines.shape[1]), 1)
+        best_numbers = torch.cat([best_numbers, positions + begin], 1).gather(1, places)
     return best_numbers.numpy(), best_cosines.numpy()
 
 
