@@ -329,7 +329,7 @@ def test_a_parabank_with_hardly_a_validation_split_holds_out_a_tenth(tmp_path, m
         row.candidates = [Candidate(f"Here is text {n}.", "sample", rank=0)]
     splits = {"train": rows[1:], "validation": rows[:1]}
     monkeypatch.setattr(pairs_module, "is_plain", lambda source: False)
-    monkeypatch.setattr(pairs_module, "understood_columns", lambda sources: [])
+    monkeypatch.setattr(pairs_module, "understood_columns", lambda sources, reading=None: [])
     monkeypatch.setattr(pairs_module, "read_references", lambda source, split: iter(splits[split]))
     text = read_training(dataclasses.replace(SETTINGS, pairs=["parabank"]))
     assert len(text.held_out) == 6 and len(text.pairs) == 54
