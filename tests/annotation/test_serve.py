@@ -200,7 +200,7 @@ def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, c
         assert main(["serve", str(other)]) == 1
         assert "wanted the folder of a sheet" in capsys.readouterr().err
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(90) == 130
     finally:
         process.kill()
         process.communicate()
