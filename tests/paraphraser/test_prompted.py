@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 
 import pytest
 from datasets import Dataset
@@ -84,6 +85,13 @@ def test_chinese(tmp_path):
         paraphraser = paraphraser_of(server, tmp_path, lang="zh")
         assert paraphraser.paraphrase(["我今天非常高兴。"], n=2) == [["我今天很高兴。", "今天我非常开心。"]]
         assert "language, zh" in server.asked[0]["messages"][0]["content"]
+
+
+def test_a_package_that_chinese_needs_is_named_before_the_server_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    with chat_server() as server, pytest.raises(ModuleNotFoundError, match="wanted the package rjieba, got none"):
+        paraphraser_of(server, tmp_path, lang="zh")
+    assert not server.asked
 
 
 def test_a_paraphraser_scores_both_directions(tmp_path):

@@ -17,7 +17,7 @@ import torch
 
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
-from toolkit.bitext.words import read_words
+from toolkit.bitext.words import WordPieces, read_words
 from toolkit.chat.client import ChatClient
 from toolkit.chat.settings import REPLIES, SEVERAL, PromptedModel
 from toolkit.clean.script import in_other_script
@@ -66,6 +66,7 @@ LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox rea
 LONGEST_ASKED = 4000  # ours: characters of a text that a language model is asked for as a whole
 MORE = 2  # ours: paraphrases that a language model is asked for, for each that is wanted; some are refused
 MANY = 200  # ours: more texts than this take so long that a bar is shown
+WIDE_SAMPLE = "文字"  # "text"
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
 NO_CONSTRAINTS = ConstraintSet()
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
@@ -231,6 +232,8 @@ class Paraphraser:
         device: torch.device | str,
     ) -> None:
         """Load a language model that is asked, or take that of a server; the other arguments are those of the class."""
+        if lang == "zh":
+            WordPieces().split(WIDE_SAMPLE)  # a package that is missing is named before anything is asked or paid for
         self.lm, self.prompted = load_asked(prompted, dtype, device), prompted
         self.name, self.lang = shown_name(self.lm.name), check_code(lang or "en", "lang")
         is_chat = isinstance(self.lm, ChatClient) or getattr(self.lm.tokenizer, "chat_template", None)
