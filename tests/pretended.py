@@ -159,7 +159,7 @@ class Gpu:
         frame, line = sys._getframe(1), "elsewhere"
         while frame is not None and line == "elsewhere":
             path = Path(frame.f_code.co_filename)
-            if path.is_relative_to(ROOT) and path != Path(__file__):
+            if path.is_relative_to(ROOT) and "site-packages" not in path.parts and path != Path(__file__):
                 line = f"{path.relative_to(ROOT)}:{frame.f_lineno}"
             frame = frame.f_back  # type: ignore[assignment]
         self.waits[what, line] += times

@@ -8,6 +8,8 @@ from itertools import islice
 from toolkit.bitext.languages import SAMPLE
 from toolkit.clean._scripts import OTHER_LETTERS
 
+REFUSED_SHARE = 0.8  # ours: of letters; data of several languages may have more of another script than half
+
 
 def check_script(texts: Iterable[str], lang: str, remedy: str) -> None:
     """Refuse texts most of which are written in another script than their language, such as Chinese ones for English.
@@ -20,15 +22,15 @@ def check_script(texts: Iterable[str], lang: str, remedy: str) -> None:
         remedy: What to do, for the error.
 
     Raises:
-        ValueError: More than half of their letters are of another script.
+        ValueError: More than `REFUSED_SHARE` of their letters are of another script.
     """
     sample = list(islice(texts, SAMPLE))
-    if in_other_script(sample, lang):
+    if in_other_script(sample, lang, REFUSED_SHARE):
         example = next(text for text in sample if in_other_script([text], lang))
         raise ValueError(f"wanted texts in {lang}, got most of them in another script ({example[:20]!r}): {remedy}")
 
 
-def in_other_script(texts: Iterable[str], lang: str) -> bool:
+def in_other_script(texts: Iterable[str], lang: str, share: float = 0.5) -> bool:
     """Whether most letters of some texts are of a script that their language is not written in.
 
     >>> in_other_script(["电梯又坏了。"], "en"), in_other_script(["我喜欢用Java。"], "zh")
@@ -38,4 +40,4 @@ def in_other_script(texts: Iterable[str], lang: str) -> bool:
         return False
     text = " ".join(texts)
     other_count = sum(map(len, OTHER_LETTERS[lang].findall(text)))
-    return 2 * other_count > sum(map(str.isalpha, text))
+    return other_count > share * sum(map(str.isalpha, text))
