@@ -58,7 +58,7 @@ def test_a_few_words_in_another_script_are_no_other_language():
     check_script(["We ate 麻婆豆腐 and went home.", "你好"], "en", "")
     check_script(["Python和Java", "我们今天学习编程语言"], "zh", "")
     with pytest.raises(ValueError, match=r"got most of them in another script \('你好吗"):
-        check_script(["No.", "你好吗？我今天很好。"], "en", "give another")
+        check_script(["No.", "你好吗？我今天很好，我们去学校。"], "en", "give another")
 
 
 @pytest.mark.parametrize(
