@@ -14,6 +14,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from toolkit.data.rows import Candidate, Row
 from toolkit.models.language_model import LanguageModel, load_language_model
 
 LETTERS = [*"\n .,'?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"]
@@ -28,6 +29,14 @@ CONFIGS: dict[str, PretrainedConfig] = {
     "mamba": MambaConfig(**SMALL, state_size=4, initializer_range=0.5),
     "mpt": MptConfig(vocab_size=SIZE, d_model=16, n_layers=2, n_heads=2, max_seq_len=128, initializer_range=0.5),
 }  # fmt: skip
+
+
+def rows_of(texts: dict[str, list[str]]) -> list[Row]:
+    """A row for each reference, with its candidates."""
+    return [
+        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
+        for n, (text, candidates) in enumerate(texts.items())
+    ]
 
 
 def saved(kind: str, folder, begins: bool = True) -> str:

@@ -6,10 +6,9 @@ import math
 import pytest
 
 from tests.chat_server import MODEL, chat_server
-from tests.language_models import alone, wide
+from tests.language_models import alone, rows_of, wide
 from toolkit.chat.client import ChatClient
 from toolkit.chat.settings import ServerSettings
-from toolkit.data.rows import Candidate, Row
 from toolkit.models.language_model import chat_ids
 from toolkit.score import parapluie, rubric
 
@@ -17,10 +16,7 @@ TEXTS = {"He left.": ["He went.", "She left.", "He left"], "Why?": ["For what?"]
 
 
 def rows():
-    made = [
-        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
-        for n, (text, candidates) in enumerate(TEXTS.items())
-    ]
+    made = rows_of(TEXTS)
     made[0].candidates[2].reason = "copy"
     return made
 

@@ -4,7 +4,7 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from tests.language_models import alone, saved, wide
+from tests.language_models import alone, rows_of, saved, wide
 from toolkit.data.progress import RowsFailed
 from toolkit.data.rows import Candidate, Row
 from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic, read_back_rows
@@ -25,10 +25,7 @@ def model(request, tmp_path_factory):
 
 def rows():
     """A row for each reference; the last candidate of the first is refused."""
-    made = [
-        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
-        for n, (text, candidates) in enumerate(TEXTS.items())
-    ]
+    made = rows_of(TEXTS)
     made[0].candidates[2].reason = "copy"
     return made
 

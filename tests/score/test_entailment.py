@@ -5,17 +5,11 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.cross_encoders import saved_cross_encoder
-from toolkit.data.rows import Candidate, Row, Scores
+from tests.language_models import rows_of
+from toolkit.data.rows import Scores
 from toolkit.score.entailment import entailment_rows, load_nli
 
 TEXTS = {"He left the house.": ["He left home.", "He left.", "He left home."], "Nobody saw her.": ["No one saw her."]}
-
-
-def rows(texts=TEXTS):
-    return [
-        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
-        for n, (text, candidates) in enumerate(texts.items())
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +24,7 @@ def alone(path, premise, hypothesis, label=1):
 
 
 def test_both_directions_are_those_of_one_pair_at_a_time(path):
-    shard = rows()
+    shard = rows_of(TEXTS)
     shard[0].candidates[1].reason = "copy"
     seen = set()
     for row in entailment_rows(shard, load_nli(path), 3):
@@ -48,8 +42,8 @@ def test_both_directions_are_those_of_one_pair_at_a_time(path):
 
 
 def test_what_the_model_cannot_read_whole_has_no_score(path):
-    long, short = rows({"He left. " * 12: ["He went. " * 3, "He left."]})[0].candidates
-    (row,) = entailment_rows(rows({"He left. " * 12: ["He went. " * 3, "He left."]}), load_nli(path), 8)
+    long, short = rows_of({"He left. " * 12: ["He went. " * 3, "He left."]})[0].candidates
+    (row,) = entailment_X{"He left. " * 12: ["He went. " * 3, "He left."]}), load_nli(path), 8)
     assert row.candidates[0].scores == Scores() and row.candidates[1].scores.entailed is not None
     assert (long.text, short.text) == tuple(c.text for c in row.candidates)
 

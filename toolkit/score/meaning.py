@@ -87,17 +87,14 @@ class MeaningModels(ServerSettings):
             values["reply_cache"] = self.reply_cache or str(folder / REPLIES)
         return MeaningModels(**values)
 
-    def check_used(self, is_ranked: bool = False) -> None:
+    def check_used(self) -> None:
         """Refuse a model whose score nothing compares, for commands that keep no scores.
-
-        Args:
-            is_ranked: Whether paraphrases are ranked by one of the scores.
 
         Raises:
             ValueError: There is such a model.
         """
         for score in self.scores:
-            if score not in self.floors and not is_ranked:
+            if score not in self.floors:
                 floor = FLOOR.format(score)
                 raise ValueError(f"wanted --{floor} with --{MODELS[score]}, got none: without it nothing is refused")
 
