@@ -43,7 +43,7 @@ def test_both_directions_are_those_of_one_pair_at_a_time(path):
 
 def test_what_the_model_cannot_read_whole_has_no_score(path):
     long, short = rows_of({"He left. " * 12: ["He went. " * 3, "He left."]})[0].candidates
-    (row,) = entailment_X{"He left. " * 12: ["He went. " * 3, "He left."]}), load_nli(path), 8)
+    (row,) = entailment_rows(rows_of({"He left. " * 12: ["He went. " * 3, "He left."]}), load_nli(path), 8)
     assert row.candidates[0].scores == Scores() and row.candidates[1].scores.entailed is not None
     assert (long.text, short.text) == tuple(c.text for c in row.candidates)
 
