@@ -42,7 +42,7 @@ from research.benchmarks import processor
 from research.benchmarks.augment_engines import Job
 from research.benchmarks.data import TATOEBA, fields
 from research.reports import report
-from research.reports.child import in_child, interpreter
+from research.reports.child import in_child, interpreter, plain_environment
 from research.reports.figures import number, table
 
 OURS = {"ours": engines.ours, "ours_few": engines.ours, "ours_two_processes": engines.ours_two_processes}
@@ -128,7 +128,14 @@ def textattack(arguments: argparse.Namespace, job: Job, texts: list[str]) -> dic
     request |= {"copies": job.copies, "threads": job.threads, "rounds": job.rounds}
     python = interpreter(arguments.textattack_env, TEXTATTACK_PACKAGES)
     script = Path(__file__).with_name("textattack_peer.py")
-    process = subprocess.run([python, script], input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
+    process = subprocess.run(
+        [python, script],
+        input=json.dumps(request),
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return json.loads(process.stdout.splitlines()[-1])
 
 
@@ -147,7 +154,7 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"  # it warns of weights that are not sharded
     texts = list(dict.fromkeys(english for _, english in fields(arguments.data / TATOEBA.format("train"))))
     random.Random(arguments.seed).shuffle(texts)  # the file is sorted by length

@@ -39,7 +39,7 @@ from typing import Any
 
 from research.benchmarks import processor
 from research.reports import report
-from research.reports.child import in_child, interpreter
+from research.reports.child import in_child, interpreter, plain_environment
 from research.reports.figures import number, table
 
 BITEXT, BITEXT_LINES = "bitext/tvsub/zho-eng.train.episode-zho-eng.tsv.zst", 2_150_945
@@ -194,7 +194,14 @@ def opusfilter(
     job |= {"filters": filters, "deduplicate": deduplicate, "preprocess": PREPROCESS if normalise else []}
     python = interpreter(arguments.opusfilter_env, OPUSFILTER_PACKAGES)
     script = Path(__file__).with_name("opusfilter_peer.py")
-    process = subprocess.run([python, script], input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
+    process = subprocess.run(
+        [python, script],
+        input=json.dumps(job),
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     with open(f"{folder}/opusfilter.tsv", "w") as out:
         sides = (Path(path).read_text(encoding="utf-8").split("\n")[:-1] for path in kept)
         out.writelines(f"{source}\t{reference}\n" for source, reference in zip(*sides, strict=True))
@@ -297,7 +304,7 @@ def main() -> None:
     processor.add_options(parser, rounds=2)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     with tempfile.TemporaryDirectory() as folder:
         results, ratios = compare(arguments, folder)
         results["differing"] = differences(arguments, folder)

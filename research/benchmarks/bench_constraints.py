@@ -40,7 +40,7 @@ from research.benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
 from research.benchmarks.data import TATOEBA, fields
 from research.benchmarks.engines import BEAM_ENGINES, BeamJob
 from research.reports import report
-from research.reports.child import in_child, interpreter
+from research.reports.child import in_child, interpreter, plain_environment
 from research.reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
@@ -160,7 +160,14 @@ def force_words(python: Path, job: BeamJob, words: list[list[int]], dtype: str |
     request |= {"max_tokens": job.max_tokens, "threads": job.threads, "warm": min(WARM, len(words)), "dtype": dtype}
     request["plain"] = 0 if dtype else min(PLAIN_CHECKED, len(words))
     script = Path(__file__).with_name("force_words_peer.py")
-    process = subprocess.run([python, script], input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
+    process = subprocess.run(
+        [python, script],
+        input=json.dumps(request),
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return json.loads(process.stdout)
 
 
@@ -322,7 +329,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.engines = processor.chosen_engines(arguments, list(BEAM_ENGINES), OF_BFLOAT16)
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     results: dict[str, dict[str, dict]] = {}
     found: dict[str, float] = {}
     for size in arguments.sizes:

@@ -209,7 +209,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.engines = processor.chosen_engines(arguments, list(ENGINES), OF_BFLOAT16)
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
     results: dict[str, dict[str, dict]] = {}
     found: dict[str, float] = {}

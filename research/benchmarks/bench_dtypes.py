@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     rates: dict[str, dict[str, list[float]]] = {cap: {dtype: [] for dtype in DTYPES[cap]} for cap in LIMITS}
     for _ in range(arguments.rounds):
         for cap, dtypes in DTYPES.items():

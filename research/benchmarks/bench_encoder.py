@@ -186,7 +186,7 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # for `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     chosen = arguments.pairs, arguments.words, arguments.seed

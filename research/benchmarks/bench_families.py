@@ -116,7 +116,7 @@ def main() -> None:
     processor.add_options(parser, rounds=1)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"  # it warns of output layers that are not tied
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
     results: dict[str, dict[str, dict]] = {}

@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     content = arguments.data.read_bytes()
     lines = (gzip.decompress(content) if arguments.data.suffix == ".gz" else content).decode("utf-8").splitlines()
     texts = [line.strip() for line in lines if line.strip()][: arguments.sentences]

@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--json")
     parser.add_argument("--busy", action="store_true", help="measure on a busy machine too")
     options = parser.parse_args()
-    report.refuse_busy(options.busy)
+    report.refuse_unfair(options.busy)
     from toolkit.data.shards import read_inputs
     from toolkit.package.parquet import finished_shards
 

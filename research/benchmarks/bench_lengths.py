@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import random
 import subprocess
 import sys
@@ -31,7 +30,7 @@ from research.benchmarks.bench_decoding import OF_BFLOAT16, TOP_K, measure, rati
 from research.benchmarks.data import TATOEBA, fields
 from research.benchmarks.engines import ENGINES, Job
 from research.reports import report
-from research.reports.child import in_child
+from research.reports.child import in_child, plain_environment
 from research.reports.figures import number, table
 
 NEWS = "bitext/news/deu-eng.tsv.gz"
@@ -102,7 +101,7 @@ def prepare(
 def measure_before(checkout: Path, engine: str, job: Job) -> dict:
     """The figures of an engine of ours in another checkout, without constraints, in a process of its own."""
     request = dataclasses.asdict(job) | {"folder": str(job.folder), "engine": engine}
-    environment = os.environ | {"PYTHONPATH": str(checkout.resolve())}
+    environment = plain_environment() | {"PYTHONPATH": str(checkout.resolve())}
     command = [sys.executable, "-c", RUN_JOB]
     done = subprocess.run(
         command, cwd=checkout, env=environment, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True
@@ -142,7 +141,7 @@ def main() -> None:
     arguments = parser.parse_args()
     engines = processor.chosen_engines(arguments, DEFAULT, OF_BFLOAT16)
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     pairs = {n: of_length(arguments.data, n, arguments.sentences, arguments.seed) for n in arguments.words}
     calibrated = sentences(arguments.data, CALIBRATED, arguments.seed)
     results: dict[str, dict[str, dict]] = {}

@@ -250,7 +250,7 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     results: dict[str, Any] = {}
     ratios: dict[str, float] = {}
     if arguments.sentences:

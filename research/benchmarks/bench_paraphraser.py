@@ -111,7 +111,7 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"  # it warns of output layers that are not tied
     chance = random.Random(arguments.seed)
     texts, training = (

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -38,7 +37,7 @@ from research.benchmarks.data import TATOEBA, fields
 from research.benchmarks.stages import STAGES, run_settings, timed_build
 from research.benchmarks.without_models import without_models
 from research.reports import report
-from research.reports.child import in_child
+from research.reports.child import in_child, plain_environment
 from research.reports.figures import number, table
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def measure_before(arguments: argparse.Namespace) -> float:
         command = [sys.executable, "-m", "research.benchmarks.bench_pipeline", "--busy", "--json", str(output)]
         for name in ("data", "sentences", "forward", "backward", "threads", "dtype", "min_p"):
             command += [f"--{name}", str(getattr(arguments, name))]
-        environment = os.environ | {"PYTHONPATH": str(arguments.before.resolve())}
+        environment = plain_environment() | {"PYTHONPATH": str(arguments.before.resolve())}
         subprocess.run(command, cwd=arguments.before, env=environment, check=True, stdout=subprocess.DEVNULL)
         return json.loads(output.read_text())["results"]["stages"]["sentences_per_second"]
 
@@ -224,7 +223,7 @@ def main() -> None:
     processor.add_limit(parser)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}
     if arguments.models == "none":

@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     options = parser.parse_args()
-    report.refuse_busy(options.busy)
+    report.refuse_unfair(options.busy)
     runs: dict[str, list[dict[str, Any]]] = {engine: [] for engine in ENGINES}
     for _ in range(options.rounds):
         for engine in ENGINES:

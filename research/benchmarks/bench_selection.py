@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
-    report.refuse_busy(arguments.busy)
+    report.refuse_unfair(arguments.busy)
     few, all_pairs = (
         measured(count, arguments.seed, True, arguments.rounds) for count in (arguments.pairs // 10, arguments.pairs)
     )

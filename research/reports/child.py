@@ -20,6 +20,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from research.reports.report import VARIABLES
+
 
 def peak_megabytes() -> float:
     """The peak memory of this process in MB.
@@ -79,6 +81,8 @@ def how_ended(status: int | None) -> str:
 def child(serve: Callable[..., None], work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
     """Start a new process, and wait for its end when the block ends.
 
+    It begins without the variables that this process set for itself when it imported the toolkit.
+
     Args:
         serve: The function that the process runs; it gets a connection to this process, `work` and the arguments. It
             must be defined at the top level of a module.
@@ -88,7 +92,8 @@ def child(serve: Callable[..., None], work: Callable[..., Any], *arguments: Any)
     context = multiprocessing.get_context("spawn")
     parent_end, child_end = context.Pipe()
     process = context.Process(target=serve, args=(child_end, work, *arguments))
-    process.start()
+    with under(plain_environment()):
+        process.start()
     child_end.close()
     try:
         yield Child(parent_end, process, work.__name__)
@@ -105,7 +110,7 @@ def in_child(
     Args:
         work: The function, defined at the top level of a module.
         arguments: Its arguments.
-        environment: The environment variables of the process; None takes those of this process.
+        environment: The environment variables of the process, without `VARIABLES`; None takes those of this process.
 
     Returns:
         The result of the function, and the peak memory of the process in MB.
@@ -115,6 +120,11 @@ def in_child(
     """
     with under(os.environ if environment is None else environment), child(send_result, work, *arguments) as started:
         return started.received()
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment variables without those that this process set for itself when it imported the toolkit."""
+    return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
 
 @contextmanager

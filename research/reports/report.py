@@ -31,35 +31,49 @@ LIMITS = (  # variables that hide instructions of the processor from torch, oneD
     *("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"),
     *("MKL_ENABLE_INSTRUCTIONS", "CT2_FORCE_CPU_ISA"),
 )
+VARIABLES = (  # that `toolkit/__init__.py` sets for itself; a peer runs without them
+    *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"),
+    *("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"),
+)
+TUNING = (  # how names of variables begin that change the speed of an engine
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "ATEN_", "CT2_", "RAYON_"),
+    *("LRU_CACHE_", "TORCH", "PYTORCH_", "MALLOC_", "LD_PRELOAD", "TOKENIZERS_", "CUDA_", "NVIDIA_"),
+)
 BUSY = 0.5  # ours: a greater load per core means that other work runs
 PATIENCE = 180  # ours: seconds to wait until the load of an earlier benchmark has decayed
 
 
-def refuse_busy(allow_busy: bool) -> None:
-    """Stop a benchmark before it begins if the machine is busy with other work, because its figures would be wrong.
+def refuse_unfair(allow_busy: bool) -> None:
+    """Stop a benchmark before it begins where its figures would be wrong: variables that tune engines, other work.
 
-    The function waits until the load average of the last minute is low enough. The load is part of the report.
+    A variable of `VARIABLES` that a user has set would tune the peers, too. The function waits until the load average
+    of the last minute is low enough. Load and variables are part of the report.
 
     Args:
         allow_busy: Measure on a busy machine too (--busy).
 
     Raises:
-        SystemExit: The machine stays busy, and `allow_busy` is false.
+        SystemExit: A variable is set; or the machine stays busy, and `allow_busy` is false.
     """
+    program = Path(sys.argv[0]).name
+    if given := [name for name in VARIABLES if name in os.environ]:
+        names = " ".join(given)
+        sys.exit(f"{program}: wanted an environment without {names}, got it set: unset {names}")
+    ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.startswith(TUNING)})
     limit, began = BUSY * (os.cpu_count() or 1), time.monotonic()
     while not allow_busy and os.getloadavg()[0] > limit and time.monotonic() - began < PATIENCE:
         time.sleep(5)
     LOAD_BEFORE.append(load := round(os.getloadavg()[0], 2))
     if load > limit and not allow_busy:
-        program = Path(sys.argv[0]).name
         sys.exit(f"{program}: wanted an idle machine, got a load of {load}: end the other work, or say --busy")
 
 
+ENVIRONMENT: dict[str, str] = {}  # variables of `TUNING` when the benchmark began
 LOAD_BEFORE: list[float] = []  # load average of the last minute when the benchmark began
 
 
 def machine() -> dict:
-    """The processor, its cores, its low-precision instructions, the memory in GB, and the load before the benchmark.
+    """The processor, its cores, its low-precision instructions, the memory in GB, variables and load at the beginning.
 
     Instructions that the environment hides are among them; `limits` has the variables that hide some.
     """
@@ -72,6 +86,7 @@ def machine() -> dict:
         "memory_gb": round(memory / 2**30, 1),
         **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
         "limits": {name: os.environ[name] for name in LIMITS if name in os.environ},
+        "environment": ENVIRONMENT,
         "load_average_before": LOAD_BEFORE[0] if LOAD_BEFORE else None,
         "system": f"{platform.system()} {platform.machine()}",
     }

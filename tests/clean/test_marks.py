@@ -15,6 +15,8 @@ from toolkit.score.guards import guard_rows
 
 LOST = [
     ("en", "The $PRICE is {amount} for {{name}}.", "That PRICE is amount for name."),
+    ("en", "AT&T and Bell are firms.", "AT T and Bell are companies."),
+    ("de", "Müller & Sohn und Meier", "Müller Sohn und Meier"),
     ("en", "Mail me at jo@example.org please.", "example, please."),
     ("en", "%s is at %d.", "s is in d."),
     ("en", "Save it as %(name)s.", "Save it under name."),
@@ -41,6 +43,7 @@ KEPT = [
     ("en", "It costs $5.", "The price is five dollars."),
     ("en", "It costs €5 or €6.", "It's € 5 or 6."),
     ("en", "Salt & pepper, please.", "Salt and pepper, please."),
+    ("en", "Ham & eggs and tea", "Ham and eggs and tea"),
     ("en", "About 50% agreed.", "About 50 percent agreed."),
     ("en", "It’s late, isn`t it?", "It is late, isn't it?"),
     ("en", "See www.example.org.", "Look at www.example.org!"),

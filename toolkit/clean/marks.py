@@ -101,15 +101,26 @@ def loses_mark(reference: str, candidate: str, lang: str, reference_lang: str | 
     plain = QUOTES.sub("'", candidate.translate(WIDE))
     if not plain.lstrip().startswith(bullet) or any(plain.count(mark) < count for mark, count in exact):
         return True
-    words = WORDS.get(lang, NOTHING) | MONEY.get(lang, NOTHING)
-    return any(plain.count(sign) < count and not _says(plain, words.get(sign), sign, lang) for sign, count in signs)
+    text_in_lang = reference if reference_lang in (None, lang) else ""
+    return any(plain.count(sign) < count and not _says(plain, sign, lang, text_in_lang) for sign, count in signs)
 
 
-def _says(text: str, words: str | None, sign: str, lang: str) -> bool:
-    """Whether a text says a sign by a word, or a currency once for several sums."""
-    if unicodedata.category(sign) == "Sc" and sign in text:
-        return True
-    return words is not None and re.search(bounded(words, lang), text, re.IGNORECASE) is not None
+def _says(candidate: str, sign: str, lang: str, reference: str) -> bool:
+    """Whether a candidate says a sign by a word that its reference does not say, or a currency once for several sums.
+
+    >>> _says("AT T and Bell", "&", "en", "AT&T and Bell"), _says("Tom and Mary", "&", "en", "Tom & Mary")
+    (False, True)
+    """
+    if unicodedata.category(sign) == "Sc":
+        words = MONEY.get(lang, NOTHING).get(sign)
+        return sign in candidate or (words is not None and _count(words, candidate, lang) > 0)
+    words = WORDS.get(lang, NOTHING).get(sign)
+    return words is not None and _count(words, candidate, lang) > _count(words, reference, lang)
+
+
+def _count(words: str, text: str, lang: str) -> int:
+    """How often a text says one of some words."""
+    return len(re.findall(bounded(words, lang), text, re.IGNORECASE))
 
 
 def bounded(alternatives: str, lang: str) -> str:

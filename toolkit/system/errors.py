@@ -97,8 +97,12 @@ def named_line(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message; the name of its class if the message is empty."""
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    r"""The first line of an error's message that is not blank; the name of its class if there is none.
+
+    >>> first_line(ValueError("\n  The file is damaged.\nSee the manual.")), first_line(KeyError())
+    ('The file is damaged.', 'KeyError')
+    """
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def check_several(value: object, expected: str) -> None:
