@@ -13,6 +13,7 @@ from typing import Any, cast
 TOP_K, TOP_P = 50, 0.9  # of Parrot's loop
 FEW = {"constraint_sets": 2, "samples_per_set": 3}  # of ours: 6 samples instead of 20
 BEAM = 5  # of nlpaug's own models, facebook/wmt19-en-de and back, by their generation settings
+SAME = 0.8  # ours: the least cosine of a usable row by each judge
 LONGEST = 64  # tokens of an output of Parrot's loop and of nlpaug's back-translation; texts here have at most 40
 
 
@@ -41,10 +42,16 @@ class Job:
     seed: int
 
 
-def timed(job: Job, work: Callable[[Sequence[str]], list[str]]) -> dict[str, Any]:
-    """The figures of an engine: rows per second, the median of the rounds, and what it made."""
+def timed(job: Job, work: Callable[[Sequence[str]], list[tuple[int, str]]]) -> dict[str, Any]:
+    """The figures of an engine: rows per second, the median of the rounds, and what it made.
+
+    Args:
+        job: What it does.
+        work: Returns the new rows of some texts: the number of the text, and the row.
+    """
     work(job.texts[:8])
-    seconds, made = [], []
+    seconds: list[float] = []
+    made: list[tuple[int, str]] = []
     for _ in range(job.rounds):
         begin = time.perf_counter()
         made = work(job.texts)
@@ -55,8 +62,45 @@ def timed(job: Job, work: Callable[[Sequence[str]], list[str]]) -> dict[str, Any
         "seconds": [round(one, 3) for one in seconds],
         "rows": len(job.texts),
         "new_rows_of_a_row": round(len(made) / len(job.texts), 3),
-        "examples": made[:4],
+        "examples": [text for _, text in made[:4]],
+        "made": made,
     }
+
+
+def usable_share(made: Sequence[tuple[int, str]], texts: Sequence[str], judges: Sequence[str], threads: int) -> float:
+    """The share of new rows that say the same in other words; runs in a child process.
+
+    Args:
+        made: The number of a text, and a new row of it.
+        texts: The texts.
+        judges: Sentence encoders that no engine uses.
+        threads: The number of threads.
+
+    Returns:
+        The share of rows whose cosine with their text is at least `SAME` by every judge, and that differ from their
+        text, and from earlier rows of it, in more than case, marks and contractions.
+    """
+    import numpy as np
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from toolkit.paraphraser.english import contraction_key
+
+    torch.set_num_threads(threads)
+    seen = {(number, contraction_key(text)) for number, text in enumerate(texts)}
+    new = []
+    for number, text in made:
+        key = (number, contraction_key(text))
+        new.append(key not in seen)
+        seen.add(key)
+    usable = np.array(new)
+    for name in judges:
+        judge = SentenceTransformer(name, device="cpu")
+        originals = judge.encode(list(texts), normalize_embeddings=True)
+        rows = judge.encode([text for _, text in made], normalize_embeddings=True)
+        cosines = np.einsum("nd,nd->n", originals[[number for number, _ in made]], rows)
+        usable &= cosines >= SAME
+    return float(usable.mean())
 
 
 def ours(job: Job, name: str) -> dict[str, Any]:
@@ -67,6 +111,7 @@ def ours(job: Job, name: str) -> dict[str, Any]:
     from datasets import Dataset
 
     import toolkit
+    from toolkit.augmentation.settings import PROVENANCE
 
     torch.set_num_threads(job.threads)
     paraphraser = toolkit.Paraphraser(job.models["paraphraser"], lang="en")
@@ -75,12 +120,12 @@ def ours(job: Job, name: str) -> dict[str, Any]:
         changed = changed | {"guards": (), "min_semantic": -1.0}
     paraphraser.settings = replace(paraphraser.settings, **changed)
 
-    def work(texts: Sequence[str]) -> list[str]:
+    def work(texts: Sequence[str]) -> list[tuple[int, str]]:
         data = Dataset.from_dict({"text": list(texts)})
         bigger = toolkit.augment(
             data, "text", copies=job.copies, paraphraser=paraphraser, seed=job.seed, progress=False
         )
-        return list(bigger["text"])[len(texts) :]
+        return list(zip(bigger[PROVENANCE[0]], bigger["text"], strict=True))[len(texts) :]
 
     return timed(job, work)
 
@@ -93,16 +138,19 @@ def ours_two_processes(job: Job, name: str) -> dict[str, Any]:
     import tempfile
     from pathlib import Path
 
-    def work(texts: Sequence[str]) -> list[str]:
+    from toolkit.augmentation.settings import PROVENANCE
+
+    def work(texts: Sequence[str]) -> list[tuple[int, str]]:
         with tempfile.TemporaryDirectory() as folder:
             lines = [json.dumps({"text": text}) + "\n" for text in texts]
             Path(folder, "rows.jsonl").write_text("".join(lines), encoding="utf-8")
             command = f"-m builders augment --data {folder}/rows.jsonl --output {folder}/new.jsonl --columns text"
-            command += f" --copies {job.copies} --seed {job.seed} --processes {job.threads} --threads 1 --no-provenance"
+            command += f" --copies {job.copies} --seed {job.seed} --processes {job.threads} --threads 1"
             command += f" --paraphraser {job.models['paraphraser']}"
             subprocess.run([sys.executable, *command.split()], check=True, capture_output=True)
             rows = Path(folder, "new.jsonl").read_text(encoding="utf-8").splitlines()
-            return [json.loads(row)["text"] for row in rows[len(texts) :]]
+            records = map(json.loads, rows[len(texts) :])
+            return [(record[PROVENANCE[0]], record["text"]) for record in records]
 
     return timed(job, work)
 
@@ -119,9 +167,9 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
     tokenizer = AutoTokenizer.from_pretrained(job.models["paraphraser"])
 
     @torch.inference_mode()
-    def work(texts: Sequence[str]) -> list[str]:
-        made: list[str] = []
-        for text in texts:
+    def work(texts: Sequence[str]) -> list[tuple[int, str]]:
+        made: list[tuple[int, str]] = []
+        for number, text in enumerate(texts):
             read = tokenizer([text], return_tensors="pt")
             ids = model.generate(
                 **read,
@@ -132,7 +180,8 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
                 num_return_sequences=job.copies,
                 max_new_tokens=LONGEST,
             )
-            made += dict.fromkeys(tokenizer.batch_decode(ids, skip_special_tokens=True))
+            outputs = dict.fromkeys(tokenizer.batch_decode(ids, skip_special_tokens=True))
+            made += [(number, output) for output in outputs]
         return made
 
     return timed(job, work)
@@ -149,7 +198,9 @@ def nlpaug_back_translation(job: Job, name: str, beam: int = 1) -> dict[str, Any
     )
     for model in (augmenter.model.src_model, augmenter.model.tgt_model):
         model.generation_config.num_beams = beam
-    return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
+    return timed(
+        job, lambda texts: [row for _ in range(job.copies) for row in enumerate(augmenter.augment(list(texts)))]
+    )
 
 
 def nlpaug_back_translation_beam(job: Job, name: str) -> dict[str, Any]:
@@ -167,7 +218,9 @@ def nlpaug_contextual(job: Job, name: str) -> dict[str, Any]:
     # nlpaug 1.1.11 calls a method that transformers 5 no longer has
     cast(Any, PreTrainedTokenizerFast)._convert_token_to_id = PreTrainedTokenizerFast.convert_tokens_to_ids
     augmenter = ContextualWordEmbsAug(model_path=job.models["masked"], device="cpu", action="substitute", batch_size=32)
-    return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
+    return timed(
+        job, lambda texts: [row for _ in range(job.copies) for row in enumerate(augmenter.augment(list(texts)))]
+    )
 
 
 def kept_on_disk(job: Job, texts: list[str], folder: str) -> int:

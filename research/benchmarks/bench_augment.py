@@ -18,6 +18,10 @@ rows, and lexical/stopwords-iso.json. Each engine runs in a process of its own a
 The models have two sizes: "starter" (the starter paraphraser and translators; the masked model has random weights), and
 "base" (BART-base and BERT-base, all with random weights, so that no guard refuses a row). Peers get fewer rows.
 
+With --judges, encoders that no engine uses say which new rows are usable: a cosine with the row of at least 0.8 by each
+of them, and no copy of the row or of another new row. `usable_best_peer` is the ratio of the usable rows per second to
+the most of any peer.
+
 Ratios are rows per second of `ours` over those of each peer; `fastest_peer` is the least of them; `few_...` and
 `two_processes_...` are those of the other two. --memory ROWS also measures the peak memory of ours on ROWS/100 and ROWS
 rows, with finished shards on disk. The machine must be idle.
@@ -59,7 +63,7 @@ TEXTATTACK_PART = 10  # it is so slow that a tenth of the peers' rows is enough
 SIZED, ENTROPY = "facebook/bart-base", 0.9  # of models of size base: sizes, and nats of a step (bench_paraphraser)
 SIZES = ["starter", "base"]  # of `augment_models.SIZES`
 MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
-KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes")
+KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes", "usable_share", "usable_per_second")
 
 
 def prepare(folder: Path, size: str, texts: list[str], seed: int) -> tuple[dict[str, str], dict[str, Any]]:
@@ -100,6 +104,11 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
                 found, peak = textattack(arguments, job, texts[: few // TEXTATTACK_PART]), None
             else:
                 found, peak = in_child(PEERS[engine], replace(job, texts=texts[:few]), engine)
+            made, read = found.pop("made"), job.texts if engine in OURS else texts[: found["rows"]]
+            if starter and arguments.judges:  # random weights say nothing
+                share = in_child(engines.usable_share, made, read, arguments.judges, arguments.threads)[0]
+                found["usable_share"] = round(share, 4)
+                found["usable_per_second"] = round(share * found["new_rows_of_a_row"] * found["rows_per_second"], 3)
             results[engine] = found | {"peak_megabytes": peak}
             print(f"{size} {engine}: {found['rows_per_second']} rows/s", file=sys.stderr)
         if arguments.memory and starter:
@@ -114,6 +123,9 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
             speed = results[own]["rows_per_second"]
             over = {peer: speed / results[peer]["rows_per_second"] for peer in peers}
             over["fastest_peer"] = min(over.values())
+            if "usable_per_second" in results[own]:
+                best = max(results[peer]["usable_per_second"] for peer in peers)
+                over["usable_best_peer"] = results[own]["usable_per_second"] / best
             ratios |= {f"{own.removeprefix('ours')}_{name}".lstrip("_"): ratio for name, ratio in over.items()}
     if "memory" in results:
         small, large = results["memory"].values()
@@ -150,6 +162,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=2)
     parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
     parser.add_argument("--engines", nargs="*", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--judges", nargs="*", default=[], help="folders of sentence encoders that say what is usable")
     parser.add_argument("--textattack_env", type=Path, default=Path("build/textattack"))
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
@@ -164,7 +177,7 @@ def main() -> None:
         results[size], more = measure(arguments, size, texts)
         ratios |= more
     lines = [
-        [f"{size} {engine}", *(number(found[engine][key]) for key in KEYS)]
+        [f"{size} {engine}", *(number(found[engine].get(key)) for key in KEYS)]
         for size, found in results.items()
         for engine in arguments.engines
         if engine in found

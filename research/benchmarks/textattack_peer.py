@@ -48,14 +48,15 @@ def augmented(job: dict) -> dict:
     seconds, made = [], []
     for _ in range(job["rounds"]):
         begin = time.perf_counter()
-        made = [said for text in job["texts"] for said in augmenter.augment(text)]
+        made = [(number, output) for number, text in enumerate(job["texts"]) for output in augmenter.augment(text)]
         seconds.append(time.perf_counter() - begin)
     return {
         "rows_per_second": round(len(job["texts"]) / statistics.median(seconds), 3),
         "seconds": [round(one, 3) for one in seconds],
         "rows": len(job["texts"]),
         "new_rows_of_a_row": round(len(made) / len(job["texts"]), 3),
-        "examples": made[:4],
+        "examples": [output for _, output in made[:4]],
+        "made": made,
         "versions": {"textattack": version("textattack"), "transformers": transformers.__version__},
     }
 

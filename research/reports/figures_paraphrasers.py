@@ -410,11 +410,32 @@ def prices_of_a_service() -> str:
     return f"{number(prices['input'], 0)} and {number(prices['output'], 0)} dollars"
 
 
+WAYS = {  # of `protected_texts.py`
+    "refused": "nothing done: what lost a piece is refused",
+    "required": "pieces required of the decoder",
+    "protected": "cut off or replaced by a word (the default)",
+}
+
+
+def protected_pieces() -> str:
+    """Of how many texts with pieces that must stay the first output has all of them, by class, paraphraser and way."""
+    results = experiment("protected_texts")["results"]
+    lines = []
+    for name, measured in results["models"].items():
+        for way, label in WAYS.items():
+            identical = measured[way]["identical"]
+            counts = [str(identical.get(piece, 0)) for piece in results["texts"]]
+            lines.append([f"`{name}`, {label}", str(sum(identical.values())), *counts])
+    total = str(sum(results["texts"].values()))
+    head = ["paraphraser", f"all ({total})", *(f"{piece} ({count})" for piece, count in results["texts"].items())]
+    return table(head, lines)
+
+
 MADE = (
     which_paraphraser, words_of_prompted_texts, paraphrases_of_a_reply, prices_of_a_service,
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
     blind_reading, blind_second, blind_third, blind_fourth, blind_fifth, fifth_everyday, fifth_paired,
-    blind_controls, blind_augment, blind_curve, judge_folds,
+    protected_pieces, blind_controls, blind_augment, blind_curve, judge_folds,
     corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
     paramac_1, paramac_4, paramac_6, paramac_7,
 )  # fmt: skip

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from tests.tiny import folder
-from toolkit.clean.marks import EXACT
+from toolkit.clean.marks import EXACT, compiled_for
 from toolkit.paraphraser._beside import _around
 from toolkit.paraphraser._masked import _masked
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.paraphraser.protect import CLASSES, FOUND, LOST, PAIR, kept_pieces, lost_piece
+from toolkit.paraphraser.protect import CLASSES, LOST, PAIR, PATTERNS, kept_pieces, lost_piece
 from toolkit.paraphraser.settings import Paraphrasing
 
 PIECES = {
@@ -217,16 +217,36 @@ def test_thousands_of_pieces_in_a_text(paraphraser):
 
 
 UNITS = ["a", "1", "A", ".", "-", " ", "`", "/", "(", "_", "@", "{", "[", "<", "a.", "1.", "a-", "1-", "A-", "a/", "~/",
-         "a(", "a@", "a_", "A1", "1 x", "-a=", "<a ", "v1.", "www.", "-.a", "a:1:", "1 to "]  # fmt: skip
+         "a(", "a@", "a_", "A1", "1 x", "-a=", "<a ", "v1.", "www.", "-.a", "a:1:", "1 to ",
+         "中", "a中", "@中", "#中", "/中"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["code", "quantity", "emoji", "exact", "pair"])
 def test_no_pattern_takes_the_square_of_a_length(name):
     """Of 100,000 characters a square would take hours; `exact` has the patterns of all other classes."""
-    pattern = {**FOUND, "exact": EXACT, "pair": PAIR}[name]
     for unit in UNITS:
         text = (unit * 100_000)[:100_000]
+        pattern = PAIR if name == "pair" else compiled_for(text, {**PATTERNS, "exact": EXACT}[name])
         begin = time.process_time()
         for _ in pattern.finditer(text):
             pass
         assert time.process_time() - begin < 12, (name, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("请写信给jo@example.org确认订单。", ["jo@example.org"]),
+        ("详情见https://example.com/a?b=1，谢谢。", ["https://example.com/a?b=1"]),
+        ("请看example.com的首页", ["example.com"]),
+        ("打开www.example.cn/帮助 查看", ["www.example.cn/帮助"]),
+        ("感谢@maria_k的演讲", ["@maria_k"]),
+        ("感谢@小明 的演讲", ["@小明"]),
+        ("我喜欢#环保话题 和绿色", ["#环保话题"]),
+        ("这个文件有5GB，运行parse_date()即可", ["5GB", "parse_date()"]),
+        ("メールはinfo@example.jpまで", ["info@example.jp"]),
+        ("주소는 example.com에서 확인하세요", ["example.com"]),
+    ],
+)
+def test_pieces_end_where_letters_without_spaces_begin(text, pieces):
+    assert [piece.text for piece in kept_pieces(text, CLASSES)] == pieces

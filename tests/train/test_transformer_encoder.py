@@ -21,9 +21,17 @@ from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.system.processes import processes
 from toolkit.train._encoder_loss import margin_loss
-from toolkit.train._transformer_loss import MegaBatchMargin, nearest_margin
-from toolkit.train.encoder_pairs import number_pairs, read_pairs
-from toolkit.train.transformer_encoder import TransformerTraining, _distinct, _fit, _load_base, last_checkpoint, train
+from toolkit.train._transformer_loss import MegaBatchMargin, loss_for, nearest_margin
+from toolkit.train.encoder_pairs import TextPair, number_pairs, read_pairs
+from toolkit.train.transformer_encoder import (
+    TransformerTraining,
+    _distinct,
+    _fit,
+    _load_base,
+    _negatives,
+    last_checkpoint,
+    train,
+)
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"
 SAID = [f"{letter}{number}" for letter in "abcdefgh" for number in range(3)]
@@ -158,6 +166,44 @@ def test_both_ranking_losses_are_one(base, tmp_path):
     made = [train(replace(base, loss=loss, output_dir=str(tmp_path / loss))) for loss in ("ranking", "cached-ranking")]
     assert differ(weights(str(made[0])), weights(str(made[1]))) < 1e-4
     assert differ(weights(base.base_model), weights(str(made[0]))) > 1e-3
+
+
+def test_a_pair_without_a_hard_negative_gets_the_positive_of_another_reference():
+    lines = [
+        TextPair("r0", "a0", "a1", ("a2", "b0")),
+        TextPair("r1", "b1", "b2"),
+        TextPair("r1", "b1", "c0"),
+        TextPair("r2", "c1", "c2", ("d0",)),
+    ]
+    pairs = number_pairs(lines, 16)
+    assert [pairs.texts[number] for number in _negatives(pairs)] == ["a2", "c2", "c2", "d0"]
+
+
+@pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
+def test_a_hard_negative_counts_in_every_loss(base, loss):
+    encoder = _load_base(base.base_model, 16, 0).cpu()
+    function = loss_for(encoder, replace(base, loss=loss, margin=0.4), False)
+    anchors, positives = ["a0 b0 c0", "a1", "b1 c1 a2 a0"], ["mya0 myb0", "mya1", "myb1"]
+    references = torch.arange(3)
+    losses = [
+        function([encoder.preprocess(column) for column in columns], references).item()
+        for columns in ((anchors, positives), (anchors, positives, anchors))  # nothing is nearer than the anchor
+    ]
+    assert losses[1] > losses[0] + 0.01
+
+
+def test_triplets_are_trained_on(base, tmp_path):
+    pairs = [json.loads(line) for line in Path(base.pairs[0]).read_text().splitlines()]
+    triplets = [
+        {"anchor": pair["sentence1"], "positive": pair["sentence2"], "negatives": [pair["sentence1"][:-1]][: n % 4]}
+        for n, pair in enumerate(pairs)  # not every pair has one
+    ]
+    (tmp_path / "triplets.jsonl").write_text("".join(json.dumps(triplet) + "\n" for triplet in triplets))
+    made = train(replace(base, loss="margin", pairs=[str(tmp_path / "triplets.jsonl")]))
+    record = json.loads((made / "training.json").read_text())
+    assert "negatives are in 'negatives'" in record["columns"][0] and record["pairs"] == 40
+    alone = train(replace(base, loss="margin", output_dir=str(tmp_path / "alone")))
+    assert differ(weights(str(made)), weights(str(alone))) > 1e-3
 
 
 def test_a_finished_training_is_left_alone(base):

@@ -9,16 +9,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width ASCII
 QUOTES = re.compile(r"(?<=\w)[`´](?=\w)|(?<!`)``(?!`)|´")  # apostrophes and quotes of keyboards and corpora
-URL = r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@-])(?<![\w-]\.)(?:[\w-]++\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
+JOINED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"  # letters that stand beside Latin ones without a space
+ADDRESS = rf'(?:[^\s<>"\u3000-\u303f\uff00-\uffef{JOINED}]|(?<=[/=])[{JOINED}]+)'
+URL = (
+    rf"https?://{ADDRESS}+|\bwww\.{ADDRESS}+"
+    rf"|(?<![\w@-])(?<![\w-]\.)(?:[\w-]++\.)+(?:com|org|net|edu|gov|io)\b(?:/{ADDRESS}*)?"
+)
 MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
-MENTION, HASHTAG = r"(?<![\w&])@\w+", r"(?<![\w&])#\w*[^\W\d]\w*"
+MENTION = rf"(?<![\w&])@(?:\w+|[{JOINED}]+)"
+HASHTAG = rf"(?<![\w&])#(?:\w*[^\W\d]\w*|[{JOINED}][\w{JOINED}]*)"
 FIELD = (
     r"\{\{[^{}]*\}\}|\$?\{[^{}]*\}|\$[A-Za-z_]\w*"  # {{name}}, {name}, ${name}, $NAME
     r"|%\(\w+\)[a-z]|%(?:\d+\$)?(?:\.?\d+)?[sdifgxcr@](?!\w)|%[A-Z_]+%"  # %(name)s, %s, %1$s, %.2f, %PATH%
@@ -26,7 +32,7 @@ FIELD = (
 TAG = r"</?[A-Za-z][^<>]*>|<[^\s<>]+>|&(?:#x?[\da-fA-F]+|[A-Za-z]+\d*);"  # <b>, <name>, &amp;
 SLOT = r"\[[^\[\]\s]+\](?:\([^()\s]*\))?|(?<!\w)__\w+?__(?!\w)"  # [MASK], [text](address), __NAME__
 SMILEY = r"(?<!\w)[:;=]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
-EXACT = re.compile("|".join((URL, MAIL, MENTION, HASHTAG, FIELD, TAG, SLOT, SMILEY)))
+EXACT = "|".join((URL, MAIL, MENTION, HASHTAG, FIELD, TAG, SLOT, SMILEY))
 AFTER_ADDRESS = ".,!?;:'…。，！？"  # ends the sentence, not the address
 BULLET = re.compile(r"\s*(?:[-*+>•]|#{1,6}|\d+[.)])\s")
 CHINESE_BRACKETS = frozenset("【】《》〈〉「」『』")  # other languages have quotes or italics for them
@@ -52,6 +58,28 @@ WORDS = {  # and for other signs
     "zh": {"%": "百分之", "&": "和|与|及", "°": "度", "+": "加|和", "=": "等于|是", "#": "号"},
 }
 NOTHING: dict[str, str] = {}
+HAS_JOINED = re.compile(f"[{JOINED}]")
+
+
+@cache
+def _compiled(pattern: str, is_joined: bool) -> re.Pattern[str]:
+    """A pattern, whose letters are those of ASCII in a text with letters that are joined."""
+    return re.compile(pattern, re.ASCII if is_joined else 0)
+
+
+def compiled_for(text: str, pattern: str) -> re.Pattern[str]:
+    r"""A pattern for a text: in Chinese, Japanese and Korean a word of Latin letters ends where their letters begin.
+
+    >>> compiled_for("写信给jo@a.org吧", MAIL).findall("写信给jo@a.org吧")
+    ['jo@a.org']
+    >>> compiled_for("josé@a.org", MAIL).findall("josé@a.org")
+    ['josé@a.org']
+
+    Args:
+        text: Where the pattern is looked for.
+        pattern: A regular expression; "\\w" and "\\b" are those that change.
+    """
+    return _compiled(pattern, HAS_JOINED.search(text) is not None)
 
 
 @lru_cache(RECENT)
@@ -65,9 +93,10 @@ def _marks(text: str, lang: str, text_lang: str) -> tuple[frozenset[tuple[str, i
     plain = QUOTES.sub("'", text.translate(WIDE))
     bullet = BULLET.match(plain)
     plain = plain[bullet.end() :] if bullet else plain
-    exact = Counter(mark.rstrip(AFTER_ADDRESS) or mark for mark in EXACT.findall(plain))
+    pattern = compiled_for(plain, EXACT)
+    exact = Counter(mark.rstrip(AFTER_ADDRESS) or mark for mark in pattern.findall(plain))
     exact.update(word for word in _foreign_words(plain, text_lang) if _foreign_words(word, lang))
-    rest = EXACT.sub(" ", plain)
+    rest = pattern.sub(" ", plain)
     required = SIGNS if text_lang == lang else SIGNS - CHINESE_BRACKETS
     signs = Counter(c for c in rest if c in required or unicodedata.category(c) in SYMBOLS)
     return frozenset(exact.items()), frozenset(signs.items()), bullet.group().strip() if bullet else ""

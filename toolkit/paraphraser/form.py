@@ -39,6 +39,7 @@ QUESTION = re.compile(  # "do" and "have" before other words begin a request
     rf"|{AUXILIARY}\s+{SUBJECT}\b|(?:do|have)(?:n't)?\s+(?:i|you|we|they)\b",
     re.IGNORECASE,
 )
+LOWER_WORD = re.compile(r"[^\W\d_A-Z]+(?!\w)")  # a first word without a capital, unlike "iPhone"
 OWN_PUNCTUATION = ("zh", "ja")  # languages whose quotes and dashes stay as they are
 
 
@@ -63,6 +64,7 @@ class Form:
         wide: Whether two spaces part its sentences.
         width: Of Chinese and Japanese text: the width of its marks, "full" or "half"; "" for other text.
         corners: Whether Chinese text quotes with corner brackets.
+        capital: Whether its first letter is a capital.
     """
 
     before: str
@@ -80,6 +82,7 @@ class Form:
     wide: bool = False
     width: str = ""
     corners: bool = False
+    capital: bool = False
 
 
 def plain(
@@ -109,10 +112,11 @@ def plain(
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body and pair[1] in body), ())
     dash = DASH.search(body) if lang not in OWN_PUNCTUATION else None
     apostrophe = "’" if "’" in body else "'"
+    told_by = body if cased is None else cased.strip()
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
-        case=_letter_case(body if cased is None else cased.strip()),
+        case=_letter_case(told_by),
         marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,
@@ -125,6 +129,7 @@ def plain(
         wide=WIDE.search(text.strip()) is not None,
         width=width_of(body) if own_marks else "",
         corners=corners,
+        capital=next((c for c in told_by if c.isalpha()), "").isupper(),
     )
     if quotes and not own_marks:
         body = body.replace(quotes[0], '"').replace(quotes[1], '"')
@@ -183,6 +188,8 @@ def formed(paraphrase: str, form: Form) -> str:
         paraphrase = paraphrase.lower()
     elif form.case == "first_lower" and not _keeps_capital(paraphrase, form):
         paraphrase = paraphrase[:1].lower() + paraphrase[1:]
+    elif form.capital and LOWER_WORD.match(paraphrase):
+        paraphrase = paraphrase[:1].upper() + paraphrase[1:]
     if form.quotes:
         pair = cycle(form.quotes)
         paraphrase = re.sub('"', lambda _: next(pair), paraphrase)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from toolkit.bitext.normalize import normalize
-from toolkit.clean.marks import AFTER_ADDRESS, FIELD, HASHTAG, MAIL, MENTION, SLOT, SMILEY, TAG, URL
+from toolkit.clean.marks import AFTER_ADDRESS, FIELD, HASHTAG, MAIL, MENTION, SLOT, SMILEY, TAG, URL, compiled_for
 from toolkit.system.ranges import Settings
 
 UNITS = (
@@ -79,7 +79,6 @@ NONE = "none"  # for a command line: no class
 OWN, MARKUP = "pattern", "markup"  # pieces of the user's patterns, and of a document
 LOST = frozenset(f"{name}_lost" for name in WHAT)  # the reasons of candidates
 SAMPLE = "a A. 1"  # a pattern that finds an empty text finds one here
-FOUND = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 PAIR = re.compile(r"<([A-Za-z]\w*)(?:\s[^<>]*)?>([^<>]+)</\1>")
 SIGNS = tuple(  # ours: a sign, and the word that is read for it
     (re.compile(sign), word)
@@ -172,6 +171,8 @@ def kept_pieces(
 
     >>> [(piece.kind, piece.text) for piece in kept_pieces("Hi @sam, {n} files (5 GB) are at www.a.org/b.", CLASSES)]
     [('mention', '@sam'), ('placeholder', '{n}'), ('quantity', '5 GB'), ('url', 'www.a.org/b')]
+    >>> [(piece.kind, piece.text) for piece in kept_pieces("请@sam看www.a.org/b，文件有5GB。", CLASSES)]
+    [('mention', '@sam'), ('url', 'www.a.org/b'), ('quantity', '5GB')]
 
     Args:
         text: Any text.
@@ -183,7 +184,7 @@ def kept_pieces(
     if "placeholder" in classes:
         matches += [(MARKUP, *match.span(), match) for match in PAIR.finditer(text)]
     for name in (name for name in CLASSES if name in classes):
-        for match in FOUND[name].finditer(text):
+        for match in compiled_for(text, PATTERNS[name]).finditer(text):
             begin, end = match.span()
             matches.append((name, begin, _end_of_address(text, begin, end) if name == "url" else end, match))
     pieces, covered = list(marked), bytearray(len(text))
