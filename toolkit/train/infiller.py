@@ -78,7 +78,7 @@ def train(settings: InfillerTraining) -> Path:
     with session.in_folder():
         set_seed(settings.seed)
         model, tokenizer = base or _begin(settings, passages, state)
-        if not torch.cuda.is_available():
+        if state.device.type == "cpu":
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
         trainer = _new_trainer(model, tokenizer, settings, state, passages, held_out)
         other_losses = {}

@@ -123,7 +123,7 @@ def _begin(
             tokenizer = marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
         model = new_model(size, len(tokenizer), len(tokenizer), dropout=0.1)
         model.generation_config = GenerationConfig.from_model_config(model.config)
-    if not torch.cuda.is_available():
+    if state.device.type == "cpu":
         model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
     if settings.prefix:
         if model.config.model_type == "marian":

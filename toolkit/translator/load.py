@@ -67,7 +67,7 @@ class Translator:
 def load_translator(
     name: str,
     dtype: str = "auto",
-    device: torch.device | str = "cpu",
+    device: torch.device | str | None = None,
     source_lang: str | None = None,
     lang: str | None = None,
     scoring: bool = False,
@@ -83,7 +83,7 @@ def load_translator(
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the device has it), or "int8" for sampling on a CPU
             (`int8.py`).
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
         source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
         lang: Language that it writes.
         scoring: Whether much of its time is its encoder's, as when it scores known outputs; int8 holds for it, too.
@@ -94,8 +94,7 @@ def load_translator(
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
-    check_device(str(device))
-    name, device = model_name(name), torch.device(device)
+    name, device = model_name(name), check_device(device)
     torch_dtype = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
     files = firefox_files(resolve(name))
     model: PreTrainedModel
