@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,11 @@ def training_arguments(
         eval_steps=settings.save_every,
     )
     return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, {**all_options, **options})
+
+
+def same_draws(device: torch.device) -> AbstractContextManager[None]:
+    """What the block draws at random changes no later draw, on the processor or on a process's own GPU."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
 
 class Collate:

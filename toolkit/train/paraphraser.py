@@ -46,7 +46,7 @@ from toolkit.train._batches import Batches
 from toolkit.train._examples import cut_long, ids_of, longer_sides, without_long
 from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
-from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, same_draws, training_arguments
 from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train._template_pairs import with_templates
 from toolkit.train.paraphraser_pairs import (
@@ -189,7 +189,7 @@ def _figures_of_others(
     first_references = [[group[0] for group in references]]
     figures = {"a copy of the text": corpus_ibleu(inputs, first_references, inputs, settings.alpha, settings.lang)[0]}
     if settings.base_model:
-        with torch.random.fork_rng():  # the training draws as if nothing had been measured
+        with same_draws(trainer.args.device):  # the training draws as if nothing had been measured
             figures[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
     return figures
 
