@@ -2,13 +2,15 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from datasets import Dataset
+from torch import Tensor
 
 import toolkit
 from builders.commands.augment_dataset import main as augment_file
@@ -17,9 +19,12 @@ from tests import language_models, tiny
 from tests.augmentation.bert import tiny_bert
 from tests.cross_encoders import saved_cross_encoder
 from tests.pretended import pretended_cuda
+from toolkit.data.progress import RowsFailed
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
+from toolkit.decode import shared
 from toolkit.decode.constraint_set import times_said
+from toolkit.decode.engine import Engine
 from toolkit.encoder.load import load_embedder
 from toolkit.generate.language_model import Asking, ask_rows
 from toolkit.generate.prompt import read_prompt
@@ -28,7 +33,7 @@ from toolkit.score.bertscore import load_bertscore
 from toolkit.score.critic import critic_rows, load_critic, read_back_rows
 from toolkit.score.entailment import entailment_rows, load_nli
 from toolkit.score.semantic import semantic_rows
-from toolkit.system import processes
+from toolkit.system import memory, processes
 from toolkit.translator import load as translator_load
 
 TEXTS = [english for _, english in tiny.pairs(6)]
@@ -64,15 +69,41 @@ def in_float64(monkeypatch):
     monkeypatch.setattr(translator_load.PreTrainedModel, "eval", lambda model: eval_of(model.double()))
 
 
-@pytest.mark.parametrize(("method", "require", "texts"), [("sample", (), 4), ("beam", ("the",), 1)])
+@pytest.mark.parametrize(
+    ("method", "require", "texts"), [("sample", (), TEXTS[:4]), ("beam", ("the",), ["It is late."])]
+)
 def test_paraphraser(in_float64, method, require, texts):
     def paraphrases() -> list[list[str]]:
         paraphraser = toolkit.Paraphraser(str(tiny.folder() / "de-en"), "en", "starter/encoder", settings=SETTINGS)
-        return paraphraser.paraphrase(TEXTS[:texts], method=method, require=require)
+        return paraphraser.paraphrase(texts, method=method, require=require)
 
     on_cpu, found = twice(paraphrases)
-    assert found == on_cpu and sum(map(len, found)) > texts
+    assert found == on_cpu and sum(map(len, found)) > len(texts)
     assert all(times_said(text, word) for word in require for some in found for text in some)
+
+
+def test_batches_that_do_not_fit_are_halved(in_float64, monkeypatch, capsys):
+    def paraphrases() -> list[list[str]]:
+        paraphraser = toolkit.Paraphraser(str(tiny.folder(tiny.BRIEF) / "de-en"), "en", settings=SETTINGS)
+        return paraphraser.paraphrase(TEXTS) + paraphraser.paraphrase(["It is late.", "No."], method="beam")
+
+    padded, sizes, most = shared._padded_sources, [], [1]
+
+    def padded_where_few(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        sizes.append(len(sources))
+        if len(sources) > most[0]:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return padded(engine, sources)
+
+    on_cpu = paraphrases()
+    monkeypatch.setattr(shared, "_padded_sources", padded_where_few)
+    memory._tell_halved.cache_clear()
+    with on_gpu():
+        assert paraphrases() == on_cpu
+    assert max(sizes) >= 6 and capsys.readouterr().err.count("out of GPU memory: batches that do not fit are") == 1
+    most[0] = 0
+    with pytest.raises(RowsFailed, match="CUDA out of memory"), on_gpu():
+        paraphrases()
 
 
 def scores(rows: list[Row]) -> list[dict[str, float]]:
