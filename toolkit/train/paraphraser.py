@@ -165,7 +165,7 @@ def _new_trainer(
     validation = Dataset(held_out_table) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
-        _training_arguments(settings, len(batches) // share),
+        _training_arguments(settings, len(batches) // share, _drops_layers(model)),
         Collate(model, tokenizer.pad_token_id),
         Dataset(table),
         validation,
@@ -213,7 +213,14 @@ def _examples(
     return ids_of(((settings.prefix + pair.text, pair.output) for pair in pairs), tokenizer)
 
 
-def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+def _drops_layers(model: PreTrainedModel | PeftModel) -> bool:
+    """Whether a step of a training leaves out layers at random, as of M2M100, so that some weights get no gradient."""
+    return any(getattr(model.config, f"{side}_layerdrop", 0) for side in ("encoder", "decoder"))
+
+
+def _training_arguments(
+    settings: ParaphraserTraining, steps: int, finds_unused: bool = False
+) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
 
     Raises:
@@ -227,6 +234,7 @@ def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTra
         )
     options = dict(
         gradient_accumulation_steps=settings.accumulate,
+        ddp_find_unused_parameters=finds_unused,
         weight_decay=settings.weight_decay,
         eval_strategy="steps" if settings.held_out else "no",
         save_total_limit=max(KEPT, settings.average + 1),  # and the best

@@ -33,7 +33,7 @@ from toolkit.system.outputs import MEASURED
 from toolkit.system.ranges import DTYPES
 from toolkit.system.whole_files import read_record
 from toolkit.translator.firefox import _load_firefox, _stated_pair, firefox_files
-from toolkit.translator.inference import prepare_for_cpu
+from toolkit.translator.inference import prepare_for_cpu, prepare_for_gpu
 from toolkit.translator.languages import (
     _language_codes,
     _marian_codes,
@@ -51,7 +51,8 @@ class Translator:
     Attributes:
         name: The name by which it was loaded.
         model: The model in eval mode, in the dtype of its computations. On a CPU its layers are replaced by faster ones
-            (`inference.py`): it cannot be trained, saved, or moved to another device or dtype.
+            (`inference.py`): it cannot be trained, saved, or moved to another device or dtype. On a GPU its output
+            layer is another one: it cannot be trained or saved.
         source: Pieces of the source side.
         target: Pieces of the target side.
         signature: Name, parameters and dtype in one short string, for provenance.
@@ -109,6 +110,8 @@ def load_translator(
         _check_int8(model, name, device)
     if device.type == "cpu":
         prepare_for_cpu(model, dtype == "int8", scoring)
+    elif device.type == "cuda":
+        prepare_for_gpu(model)
     kind = dtype if dtype == "int8" else str(torch_dtype).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
