@@ -138,7 +138,7 @@ def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], sta
     from toolkit.package.keep import write_kept
 
     torch.set_num_threads(run.threads)
-    tell_idle_gpus(state)
+    tell_idle_gpus()
     pipeline = load(state)
 
     def make(inputs: list[Path], send: Callable[[Path], None]) -> None:

@@ -6,6 +6,8 @@ import pytest
 import torch
 from accelerate import PartialState
 
+from toolkit.system import processes
+
 
 def pretend_gpus(monkeypatch: pytest.MonkeyPatch, count: int, major: int = 9) -> None:
     """Have torch and accelerate see `count` GPUs of a compute capability; from 8 on they compute in bfloat16."""
@@ -17,5 +19,6 @@ def pretend_gpus(monkeypatch: pytest.MonkeyPatch, count: int, major: int = 9) ->
     gpu = SimpleNamespace(name="a GPU", major=major, minor=0, total_memory=2**36)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device=None: gpu)
     monkeypatch.setattr(PartialState, "_shared_state", {})  # which has asked before
+    processes._tell_idle.cache_clear()
     for name in ("ACCELERATE_USE_CPU", "WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)

@@ -32,7 +32,7 @@ from accelerate.state import AcceleratorState
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
+from torch.utils.checkpoint import DefaultDeviceType
 
 ROOT = Path(__file__).parents[1]
 CPU = torch.device("cpu")
@@ -92,7 +92,17 @@ def _cuda_operators() -> frozenset[str]:
 
 
 def _tensors(*arguments: object) -> list[Tensor]:
-    return [leaf for leaf in tree_iter(arguments) if isinstance(leaf, Tensor)]
+    found: list[Tensor] = []
+    rest: list[object] = [*reversed(arguments)]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            rest.extend(reversed(value))
+        elif isinstance(value, dict):
+            rest.extend(reversed(value.values()))
+    return found
 
 
 class Gpu:
@@ -422,6 +432,7 @@ def pretended_cuda(devices: int = 1) -> Iterator[Gpu]:
         asks = lambda kind=None: asking() if kind is None else asking(on_cpu(kind))  # noqa: E731
         stack.enter_context(mock.patch.object(torch, "is_autocast_enabled", asks))
         stack.enter_context(mock.patch.object(torch, "get_autocast_dtype", lambda kind: dtype_of(on_cpu(kind))))
+        stack.enter_context(mock.patch.object(DefaultDeviceType, "_default_device_type", "cuda"))
         for state in (PartialState, AcceleratorState):  # which may have asked before
             stack.enter_context(mock.patch.object(state, "_shared_state", {}))
         stack.enter_context(_Operators(gpu))

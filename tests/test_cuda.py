@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from tests import tiny
 from tests.pretended import Gpu, pretended_cuda
@@ -15,6 +16,7 @@ from toolkit.decode.likelihood import _batches, log_likelihood
 from toolkit.decode.sampling import sample
 from toolkit.generate.constrain import _word_table
 from toolkit.generate.sample import _build_constraints, choose_words, negative_words
+from toolkit.translator.inference import ALIGNED
 from toolkit.translator.load import Translator, load_translator
 
 SENTENCES, SAMPLES, SETS, STEPS = 6, 40, 4, 12
@@ -115,3 +117,18 @@ def test_scores():
         assert_few_waits(gpu, batches, 2, once=1)
     assert on_gpu == pytest.approx(on_cpu, abs=1e-9)
     assert batches > 5
+
+
+def test_an_output_layer_is_as_wide_as_a_gpu_likes_it():
+    plain = tiny.plain_model("de-en")
+    with pretended_cuda():
+        model = load_translator(str(tiny.folder() / "de-en"), "float32", "cuda").model
+        head, words = model.get_output_embeddings(), len(plain.lm_head.weight)
+        assert words % ALIGNED and len(head.weight) % ALIGNED == 0 and len(head.weight) - words < ALIGNED
+        shared = model.get_input_embeddings().weight
+        assert shared.untyped_storage().data_ptr() == head.weight.untyped_storage().data_ptr()
+        hidden = torch.randn(3, 32)
+        logits = head(hidden.to("cuda")).cpu()
+    expected = plain.lm_head(hidden) + plain.final_logits_bias
+    torch.testing.assert_close(logits, expected)
+    assert torch.equal(shared, plain.get_input_embeddings().weight)

@@ -87,7 +87,7 @@ def folder(eos_bias: float = EOS_BIAS) -> Path:
 @functools.cache
 def translator(name: str) -> Translator:
     """`de-en` or `en-de`, in fp32. Its model is shared: leave it as it is."""
-    return load_translator(str(folder() / name), "float32")
+    return load_translator(str(folder() / name), "float32", "cpu")
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,10 @@ if "OMP_WAIT_POLICY" not in os.environ:
 # megabytes, most of which never come again. This costs 4 % of the time of a long stream, and a third of its memory.
 for name, entries in (("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256"), ("LRU_CACHE_CAPACITY", "64")):
     os.environ.setdefault(name, entries)
+
+# A batch's caches grow step by step, and blocks of a GPU's memory that they leave behind fit nothing later.
+if sys.platform == "linux" and "PYTORCH_ALLOC_CONF" not in os.environ:
+    os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 if TYPE_CHECKING:
     from toolkit.augmentation.augment import augment as augment

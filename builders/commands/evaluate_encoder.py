@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--json", type=Path, help="file for all figures, including those of single sets")
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
-    parser.add_argument("--device", default="cpu", help="device of the encoders (default cpu)")
+    parser.add_argument("--device", help="device of the encoders (default: a GPU where there is one)")
     options = parser.parse_args(arguments)
     if options.data is None and not options.pairs:
         parser.error("wanted --data or --pairs, got neither: name what to measure on")

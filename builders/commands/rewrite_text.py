@@ -68,8 +68,6 @@ def _work(s: Rewriting) -> None:
         OSError: The input does not exist, or the output cannot be written.
         ValueError: The input is empty or not UTF-8, or the systems, the table or the model cannot be used.
     """
-    import torch
-
     from toolkit.bitext.idf import Idf, read_idf
     from toolkit.generate.rewrite_file import check_systems, is_rewritten, read_texts, rewrite_lines
     from toolkit.translator.load import load_translator
@@ -78,8 +76,7 @@ def _work(s: Rewriting) -> None:
     check_systems(s.systems, bool(s.idf))
     texts = read_texts(Path(s.input))
     idf = read_idf(idf_file(s.idf)) if s.idf else Idf(0, {})
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = load_translator(s.model, s.dtype, device, s.lang, s.lang)
+    model = load_translator(s.model, s.dtype, None, s.lang, s.lang)
     lines, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, s.batch_rows, s.seed)
     write_whole(Path(s.output), "".join(lines))
     print(f"{s.output}; not used: {dict(refused) or 'nothing'}", file=sys.stderr)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.gpus import pretend_gpus
-from toolkit.models.precision import has_bfloat16, in_bfloat16
+from toolkit.models.precision import check_device, default_device, has_bfloat16, in_bfloat16
 from toolkit.translator.int8 import has_int8
 
 
@@ -58,3 +58,18 @@ def test_each_device_answers_for_itself(monkeypatch, major, gpu, processor):
     assert [has_bfloat16(device) for device in ("cuda", "cuda:1", torch.device("cuda", 0))] == [gpu] * 3
     assert (in_bfloat16("auto", "cpu"), in_bfloat16("auto", "cuda")) == (processor, gpu)
     assert in_bfloat16("bfloat16", "cpu") and not in_bfloat16("float32", "cuda")
+
+
+def test_without_a_name_a_model_is_on_the_gpu_of_the_machine_that_has_one(monkeypatch, capsys):
+    assert default_device() == torch.device("cpu")
+    pretend_gpus(monkeypatch, 4)
+    assert default_device() == default_device() == torch.device("cuda")
+    assert capsys.readouterr().err == "4 GPUs, one is used: --processes 4\n", "once"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert default_device() == torch.device("cpu") and check_device(None) == torch.device("cpu")
+
+
+def test_a_process_of_several_says_nothing_of_other_gpus(monkeypatch, capsys):
+    pretend_gpus(monkeypatch, 4)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert default_device() == torch.device("cuda") and capsys.readouterr().err == ""

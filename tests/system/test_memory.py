@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 from toolkit.system import memory
-from toolkit.system.memory import release_memory
+from toolkit.system.memory import in_halves, release_memory
 
 STATM = Path("/proc/self/statm")
 
@@ -27,3 +28,30 @@ def test_gaps_between_what_is_in_use_are_given_back():
 def test_without_glibc_nothing_happens(monkeypatch):
     monkeypatch.setattr(memory, "_malloc_trim", None)
     release_memory()
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 8])
+def test_a_batch_is_halved_until_it_fits(largest, capsys):
+    done, tried = [], []
+
+    def work(batch):
+        tried.append(len(batch))
+        if len(batch) > largest:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        done.extend(batch)
+
+    memory._tell_halved.cache_clear()
+    for _ in range(2):
+        in_halves(range(7), work)
+    assert done == [*range(7)] * 2 and max(tried) == 7
+    assert capsys.readouterr().err.count("halved") == (largest < 7)
+
+
+def test_one_row_that_does_not_fit_is_the_error():
+    def work(batch):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        in_halves([1, 2], work)
+    with pytest.raises(ValueError, match="another"):
+        in_halves([1, 2], lambda batch: int("another"))

@@ -52,7 +52,7 @@ def augment_file(settings: AugmentFile) -> Path:
     if settings.preview:
         check_output_file(Path(settings.preview), [settings.data, output], _is_preview)
     state = processes(exchange=False)
-    tell_idle_gpus(state)
+    tell_idle_gpus()
     torch.set_num_threads(settings.threads)
     data = read_file(settings.data, settings.data_split, settings.data_config)
     if settings.provenance:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from toolkit.decode.engine import Engine
+from toolkit.system.memory import in_halves
 
 
 def log_likelihood(
@@ -30,11 +31,15 @@ def log_likelihood(
     lengths = list(zip(map(len, outputs), map(len, inputs), strict=True))
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     log_likelihoods = [0.0] * len(inputs)
+
+    def score(batch: Sequence[int]) -> None:
+        scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
+        for i, total in zip(batch, scores.double().sum(1).tolist(), strict=True):
+            log_likelihoods[i] = total
+
     for batch in _batches(order, inputs, outputs, batch_tokens):
         with working(batch):
-            scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
-            for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
-                log_likelihoods[i] = score
+            in_halves(batch, score)
     return log_likelihoods
 
 

@@ -131,7 +131,7 @@ class SharedEngine:
     def _widen_logits(self, logits: Tensor) -> Tensor:
         """Logits in float32."""
         if logits.dtype == torch.float32 or logits.device.type != "cpu":
-            return logits.float()
+            return logits.float().contiguous()  # a copy where they are float32 in a wider matrix (`prepare_for_gpu`)
         if len(self.wide) < len(logits):
             with torch.inference_mode(False):
                 self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])

@@ -20,12 +20,12 @@ ALTERNATIVES = "neither a folder that SentenceTransformer.save made nor a Hub id
 OURS = "toolkit.encoder.modules.ParaphrasticEncoder"  # by which a saved encoder names our module
 
 
-def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTransformer:
+def load_encoder(name: str, device: torch.device | str | None = None) -> SentenceTransformer:
     """Load a sentence encoder, in float32.
 
     Args:
         name: "starter/encoder", a Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
 
     Raises:
         ModuleNotFoundError: sentence-transformers is not installed; the message names the command that installs it.
@@ -42,24 +42,23 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     from toolkit.models.weights import load_whole
 
     logging.disable_progress_bar()
-    check_device(str(device))
-    name = model_name(name)
+    name, chosen_device = model_name(name), check_device(device)
     path = resolve(name)
 
     def load() -> SentenceTransformer:
         if not is_sentence_transformer_model(path):
             raise TypeError("it has no modules.json")
-        return SentenceTransformer(path, device=str(device))
+        return SentenceTransformer(path, device=str(chosen_device))
 
     return load_whole(load, name, EXPECTED, ALTERNATIVES).float().eval()
 
 
-def load_embedder(name: str, device: torch.device | str = "cpu") -> Embedder:
+def load_embedder(name: str, device: torch.device | str | None = None) -> Embedder:
     """Load a sentence encoder for its vectors alone: a folder of ours without sentence-transformers, else as above.
 
     Args:
         name: As for `load_encoder`.
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
 
     Raises:
         ModuleNotFoundError: It is not ours, and sentence-transformers is not installed.
@@ -73,13 +72,13 @@ def load_embedder(name: str, device: torch.device | str = "cpu") -> Embedder:
     from toolkit.models.precision import check_device
     from toolkit.models.weights import load_whole
 
-    check_device(str(device))
+    chosen_device = check_device(device)
 
     def load() -> ParaphrasticNetwork:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         return ParaphrasticNetwork.read(config, lambda file: folder / file)
 
-    return load_whole(load, name, EXPECTED, ALTERNATIVES).to(device).eval()
+    return load_whole(load, name, EXPECTED, ALTERNATIVES).to(chosen_device).eval()
 
 
 def _is_ours(folder: Path) -> bool:

@@ -10,6 +10,7 @@ from sacrebleu.metrics import BLEU
 
 from toolkit.evaluate.ibleu import bleu_tokenizer
 from toolkit.models.padding import pad
+from toolkit.system.memory import in_halves
 from toolkit.translator.load import Translator
 
 BEAM = 5  # ours: the usual beam of a BLEU table
@@ -32,8 +33,8 @@ def translate(translator: Translator, sources: Sequence[str], beam: int = BEAM, 
     ids = translator.source.encode(sources)
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     translations = [""] * len(ids)
-    for begin in range(0, len(order), batch_rows):
-        batch = order[begin : begin + batch_rows]
+
+    def decode(batch: Sequence[int]) -> None:
         rows = pad([ids[i] for i in batch], pad_id).to(model.device)
         generated = cast(Any, model).generate(
             input_ids=rows,
@@ -44,6 +45,9 @@ def translate(translator: Translator, sources: Sequence[str], beam: int = BEAM, 
         texts = translator.target.decode([[t for t in row if t != pad_id] for row in generated.tolist()])
         for i, text in zip(batch, texts, strict=True):
             translations[i] = text
+
+    for begin in range(0, len(order), batch_rows):
+        in_halves(order[begin : begin + batch_rows], decode)
     return translations
 
 

@@ -62,7 +62,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
     if not (translated_before := all_made(folder)):
         if state.is_main_process:
             settings.check_text()
-        tell_idle_gpus(state)
+        tell_idle_gpus()
         torch.set_num_threads(settings.threads)
         translator = load_translator(settings.model, settings.dtype, state.device, settings.lang, settings.source_lang)
         recipe = partial(_back_translated, translator=translator, settings=settings)

@@ -17,7 +17,7 @@ from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import _merge, _rows_at_once, _source_too_long, max_output_tokens
-from toolkit.system.memory import releasing
+from toolkit.system.memory import in_halves, releasing
 from toolkit.translator.load import Translator
 
 NamedSet = tuple[str | None, ConstraintSet]  # the name of a recipe, and one of the constraint sets that it gives
@@ -71,28 +71,32 @@ def constrain_rows(
         shard[i].candidates += _pop_unspellable(row_sets[i], translator, method)
     hypothesis_counts = {i: len(sets) * beam for i, sets in row_sets.items()}
     tokens = [len(ids) for ids in sources]
+
+    def decode(batch: Sequence[int]) -> None:
+        sets, search_counts = (
+            [constraint_set for i in batch for constraint_set in row_sets[i]],
+            [len(row_sets[i]) for i in batch],
+        )
+        known_texts = [
+            " ".join((shard[i].source or "", shard[i].reference, *constraint_set.positive))
+            for i in batch
+            for constraint_set in row_sets[i]
+        ]
+        constraints = LexicalConstraints.of(
+            sets, table, translator.target.spell, known_word_hashes and known_word_hashes.with_own(known_texts)
+        )
+        extra_tokens = _required_tokens(constraints, search_counts)
+        limits = [max_output_tokens(len(sources[i])) + extra for i, extra in zip(batch, extra_tokens, strict=True)]
+        hypotheses = beam_search(
+            engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, constraints, search_counts
+        )
+        for i in batch:
+            row_hypotheses, hypotheses = hypotheses[: len(row_sets[i])], hypotheses[len(row_sets[i]) :]
+            shard[i].candidates = _candidates(row_sets[i], row_hypotheses, translator, method) + shard[i].candidates
+
     for batch in releasing(_batches([i for i in order if row_sets.get(i)], tokens, hypothesis_counts, batch_rows)):
         with at_hand([shard[i] for i in batch]):
-            sets, search_counts = (
-                [constraint_set for i in batch for constraint_set in row_sets[i]],
-                [len(row_sets[i]) for i in batch],
-            )
-            known_texts = [
-                " ".join((shard[i].source or "", shard[i].reference, *constraint_set.positive))
-                for i in batch
-                for constraint_set in row_sets[i]
-            ]
-            constraints = LexicalConstraints.of(
-                sets, table, translator.target.spell, known_word_hashes and known_word_hashes.with_own(known_texts)
-            )
-            extra_tokens = _required_tokens(constraints, search_counts)
-            limits = [max_output_tokens(len(sources[i])) + extra for i, extra in zip(batch, extra_tokens, strict=True)]
-            hypotheses = beam_search(
-                engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, constraints, search_counts
-            )
-            for i in batch:
-                row_hypotheses, hypotheses = hypotheses[: len(row_sets[i])], hypotheses[len(row_sets[i]) :]
-                shard[i].candidates = _candidates(row_sets[i], row_hypotheses, translator, method) + shard[i].candidates
+            in_halves(batch, decode)
     yield from shard
 
 

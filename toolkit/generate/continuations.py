@@ -22,6 +22,7 @@ from transformers import DynamicCache
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Candidate, Row
 from toolkit.models.language_model import BREAK, LOGITS, LanguageModel, beginning_of
+from toolkit.system.memory import in_halves
 
 METHOD = "continuation"
 EACH = 3  # ours: other tokens of a place, at most
@@ -67,16 +68,20 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
     order = [i for i in order if 3.5 * len(prompts[i]) + MORE_TOKENS < max_positions]
     longest = len(prompts[order[-1]]) if order else 1
     batch_size = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * config.vocab_size)))
+
+    def decode(batch: Sequence[int]) -> None:
+        batch_outputs = _continued([prompts[i] for i in batch], [shard[i].reference for i in batch], model, each)
+        for i, outputs in zip(batch, batch_outputs, strict=True):
+            shard[i].candidates = [
+                Candidate(text, METHOD, generator=model.signature, reason=None if ended else "unfinished")
+                for text, ended in dict.fromkeys(outputs)
+                if text
+            ]
+
     for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
         with at_hand([shard[i] for i in batch], len(batch)):
-            batch_outputs = _continued([prompts[i] for i in batch], [shard[i].reference for i in batch], model, each)
-            for i, outputs in zip(batch, batch_outputs, strict=True):
-                shard[i].candidates = [
-                    Candidate(text, METHOD, generator=model.signature, reason=None if ended else "unfinished")
-                    for text, ended in dict.fromkeys(outputs)
-                    if text
-                ]
+            in_halves(batch, decode)
     yield from shard
 
 

@@ -29,7 +29,7 @@ from toolkit.generate.sentinels import (
     sentence_of,
 )
 from toolkit.generate.synonyms import Synonyms
-from toolkit.system.memory import releasing
+from toolkit.system.memory import in_halves, releasing
 from toolkit.translator.load import Translator
 
 Search = tuple[int, list[str], list[int]]  # the number of a row, its keywords in an order, the ids of the input
@@ -119,14 +119,18 @@ def search(
     engine, order_counts = engine_of(infiller.model), Counter(number for number, _, _ in searches)
     lengths = [len(ids) for ids in infiller.target.encode([row.reference for row in shard])]
     pairs_by_row: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
+
+    def decode(batch: Sequence[Search]) -> None:
+        limits = [max_output_tokens(lengths[number]) + len(order) + 2 for number, order, _ in batch]
+        batch_hypotheses = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
+        for (number, order, _), hypotheses in zip(batch, batch_hypotheses, strict=True):
+            pairs_by_row[number] += [(order, hypothesis) for hypothesis in hypotheses]
+
     for indices in releasing(_even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
         batch = [searches[index] for index in indices]
         numbers = [number for number, _, _ in batch]
         with at_hand([shard[number] for number in numbers], sum(1 / order_counts[number] for number in numbers)):
-            limits = [max_output_tokens(lengths[number]) + len(order) + 2 for number, order, _ in batch]
-            batch_hypotheses = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
-            for (number, order, _), hypotheses in zip(batch, batch_hypotheses, strict=True):
-                pairs_by_row[number] += [(order, hypothesis) for hypothesis in hypotheses]
+            in_halves(batch, decode)
     return pairs_by_row
 
 

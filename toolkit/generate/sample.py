@@ -17,7 +17,7 @@ from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.constrain import _word_table
 from toolkit.generate.merge import _merge, _rows_at_once, _source_too_long, max_output_tokens
-from toolkit.system.memory import releasing
+from toolkit.system.memory import in_halves, releasing
 from toolkit.system.processes import row_seed, row_seeds
 from toolkit.translator.load import Translator
 
@@ -83,37 +83,39 @@ def sample_rows(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
     stages = [f"sample-{n}" for n in range(each)]
+
+    def decode(batch: Sequence[int]) -> None:
+        sets_by_row = [
+            choose_words(
+                negative_words(shard[i].reference, translator.target),
+                constraint_sets,
+                constraint_rate,
+                seed,
+                shard[i].id,
+            )
+            for i in batch
+        ]
+        if avoid:
+            sets_by_row = [
+                [_add_phrases(avoid.get(shard[i].id, ()), word_set) for word_set in word_sets]
+                for i, word_sets in zip(batch, sets_by_row, strict=True)
+            ]
+        constraints = _build_constraints(
+            [word_set for word_sets in sets_by_row for word_set in word_sets], forbid, translator
+        )
+        sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
+        limits = [max_output_tokens(len(sources[i])) for i in batch]
+        samples = sample(engine, [sources[i] for i in batch], constraints, sample_keys, top_k, limits, min_p, top_p)
+        texts = _sample_texts(samples, translator.target)
+        for n, i in enumerate(batch):
+            part = slice(n * each, (n + 1) * each)
+            origins = [Origin(f"set-{k}", [], [w for w, _ in word_set]) for k, word_set in enumerate(sets_by_row[n])]
+            sample_origins = [origin for origin in origins for _ in range(samples_per_set)]
+            shard[i].candidates = _merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
+
     for batch in releasing(batches(order, [len(ids) for ids in sources], each, batch_rows)):
         with at_hand([shard[i] for i in batch]):
-            sets_by_row = [
-                choose_words(
-                    negative_words(shard[i].reference, translator.target),
-                    constraint_sets,
-                    constraint_rate,
-                    seed,
-                    shard[i].id,
-                )
-                for i in batch
-            ]
-            if avoid:
-                sets_by_row = [
-                    [_add_phrases(avoid.get(shard[i].id, ()), word_set) for word_set in word_sets]
-                    for i, word_sets in zip(batch, sets_by_row, strict=True)
-                ]
-            constraints = _build_constraints(
-                [word_set for word_sets in sets_by_row for word_set in word_sets], forbid, translator
-            )
-            sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
-            limits = [max_output_tokens(len(sources[i])) for i in batch]
-            samples = sample(engine, [sources[i] for i in batch], constraints, sample_keys, top_k, limits, min_p, top_p)
-            texts = _sample_texts(samples, translator.target)
-            for n, i in enumerate(batch):
-                part = slice(n * each, (n + 1) * each)
-                origins = [
-                    Origin(f"set-{k}", [], [w for w, _ in word_set]) for k, word_set in enumerate(sets_by_row[n])
-                ]
-                sample_origins = [origin for origin in origins for _ in range(samples_per_set)]
-                shard[i].candidates = _merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
+            in_halves(batch, decode)
     yield from shard
 
 

@@ -58,21 +58,20 @@ def is_causal(name: str) -> bool:
     return any(kind.endswith("ForCausalLM") for kind in kinds)
 
 
-def load_language_model(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> LanguageModel:
+def load_language_model(name: str, dtype: str = "auto", device: torch.device | str | None = None) -> LanguageModel:
     """Load a causal language model.
 
     Args:
         name: A Hub id ("openai-community/gpt2"), a local path, also that of weights in GGUF, "starter/smollm2", or a
             local folder with an adapter (LoRA, by PEFT) of a model with such a name, whose weights it is added to.
         dtype: "bfloat16", "float32" or "auto" (bfloat16 where the device has it); "int8" is "auto".
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
 
     Raises:
         ValueError: The name is none of these, the model is not causal, a tensor is missing or not finite, or the
             package of a starter or of GGUF is missing.
     """
-    check_device(str(device))
-    name = model_name(name)
+    name, device = model_name(name), check_device(device)
     adapter = Path(resolve(name))
     if (adapter / ADAPTER).is_file():
         return _load_adapted(name, adapter, dtype, device)

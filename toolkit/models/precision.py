@@ -5,6 +5,8 @@ from collections.abc import Container
 
 import torch
 
+from toolkit.system.processes import stays_on_cpu, tell_idle_gpus
+
 # oneDNN's names of instruction sets without fast float32 products, without 8-bit products (they overflow 16 bits
 # there), and without bfloat16
 WITHOUT_VECTORS = ("SSE41", "AVX")
@@ -34,20 +36,36 @@ def has_bfloat16(device: torch.device | str) -> bool:
     return bool(has) and not capped_to(WITHOUT_BFLOAT16)
 
 
-def check_device(name: str) -> None:
-    """Refuse a device that torch does not know, or that this machine does not have.
+def default_device() -> torch.device:
+    """The device of a model where nobody names one: the process's GPU; without one, the processor.
+
+    It is also the processor where Accelerate's variable ACCELERATE_USE_CPU asks for that. Where a process without a
+    launcher leaves other GPUs idle, a line on stderr says so, once.
+    """
+    if stays_on_cpu() or not torch.cuda.is_available():
+        return torch.device("cpu")
+    tell_idle_gpus()
+    return torch.device("cuda")
+
+
+def check_device(device: torch.device | str | None) -> torch.device:
+    """A device that can compute.
 
     Args:
-        name: The name that torch gives it: "cpu", "cuda", "cuda:1".
+        device: A device, or the name that torch gives it: "cpu", "cuda", "cuda:1". None is `default_device`.
 
     Raises:
-        ValueError: It is no such name, or the device cannot compute.
+        ValueError: torch does not know it, or this machine does not have it.
     """
+    name = default_device() if device is None else device
     try:
         torch.zeros(1, device=name).item()
+        return torch.device(name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).split("\n")[0]
-        raise ValueError(f"wanted a device of this machine, got {name!r} ({reason[:120]}): give cpu or cuda") from None
+        raise ValueError(
+            f"wanted a device of this machine, got {str(name)!r} ({reason[:120]}): give cpu or cuda"
+        ) from None
 
 
 def in_bfloat16(dtype: str, device: torch.device | str) -> bool:

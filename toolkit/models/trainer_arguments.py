@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from transformers import TrainingArguments
 
-from toolkit.models.precision import in_bfloat16
-from toolkit.system.processes import stays_on_cpu
+from toolkit.models.precision import default_device, in_bfloat16
 
 Arguments = TypeVar("Arguments", bound=TrainingArguments)
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
@@ -45,9 +43,10 @@ def trainer_arguments(kind: type[Arguments], dtype: str, options: Mapping[str, A
         dtype: "bfloat16", "float32" or "auto"; see `in_bfloat16`.
         options: All other arguments, by name.
     """
-    cpu = stays_on_cpu() or not torch.cuda.is_available()
+    device = default_device()
+    cpu = device.type == "cpu"
     arguments = kind(
-        bf16=in_bfloat16(dtype, "cpu" if cpu else "cuda"),
+        bf16=in_bfloat16(dtype, device),
         use_cpu=cpu,
         dataloader_pin_memory=not cpu,
         report_to="none",

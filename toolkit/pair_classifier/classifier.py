@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from logging import ERROR, getLogger
 from pathlib import Path
 
-import torch
 from datasets import Dataset
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
 from toolkit.models.checkpoint import last_checkpoint, reading_model
+from toolkit.models.precision import default_device
 from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
@@ -87,7 +87,7 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
 
     def load() -> CrossEncoder:
         classifier = CrossEncoder(
-            base_model, num_labels=outputs, max_length=max_length, device=device_name(),
+            base_model, num_labels=outputs, max_length=max_length, device=str(default_device()),
             model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
         )  # fmt: skip
         _initialise_output_layer(_inner_model(classifier), seed)
@@ -115,11 +115,6 @@ def _initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
     for name, module in model.named_children():
         if module is not model.base_model:
             module.load_state_dict(fresh_model.get_submodule(name).state_dict())
-
-
-def device_name() -> str:
-    """The device on which a model is loaded; the trainer of several processes moves it to the process's own."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: _FitSettings) -> float:

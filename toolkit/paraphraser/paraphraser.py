@@ -29,6 +29,7 @@ from toolkit.encoder.load import load_embedder
 from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
+from toolkit.models.precision import check_device
 from toolkit.paraphraser._beside import _around
 from toolkit.paraphraser._masked import _Masked, _masked
 from toolkit.paraphraser._sentences import join, parts_of
@@ -92,7 +93,7 @@ class Paraphraser:
         settings: How texts are paraphrased, where a call does not say otherwise. None takes the defaults, and for the
             starter `MIN_FORWARD`, which was chosen for it.
         dtype: See `load_translator`.
-        device: Device of all models; None is a GPU where there is one.
+        device: Device of all models; None is a GPU where there is one (`default_device`).
         pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
             translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
             one also scores backward.
@@ -154,7 +155,7 @@ class Paraphraser:
     ) -> None:
         machine = (dtype, device, pivot, pivot_lang, critic, rewriters, lm, meaning)
         self._loaded_from = (model, lang, encoder, backward, prefix), machine
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = check_device(device)
         self.meaning, self.measures = meaning, None if meaning is None else load_meaning(meaning, dtype, device)
         self.lm = self.prompted = None
         if lm is not None:

@@ -11,6 +11,7 @@ from torch.nn.functional import normalize
 from transformers import AutoModel, AutoTokenizer
 
 from toolkit.models.checkpoint import reading_model
+from toolkit.models.precision import check_device
 from toolkit.starters import resolve, shown_name
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ def bertscore_signature(name: str, layer: int) -> str:
 
 
 def load_bertscore(
-    name: str, layer: int = -1, device: torch.device | None = None
+    name: str, layer: int = -1, device: torch.device | str | None = None
 ) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
     """The BERTScore of pairs of texts by an encoder.
 
     Args:
         name: A Hub id or a folder.
         layer: Which hidden states, as an index; 0 are the embeddings.
-        device: Where it computes; by default on the GPU, if there is one.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
 
     Raises:
         ValueError: There is no such encoder, or no such layer.
@@ -43,7 +44,7 @@ def load_bertscore(
     if not -states <= layer < states:
         raise ValueError(f"wanted a layer of the {states} of {name}, got {layer}; 0 are the embeddings, -1 the last")
 
-    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    model.to(check_device(device))
 
     def scores(pairs: Sequence[tuple[str, str]]) -> list[float]:
         return bertscore(

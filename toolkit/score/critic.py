@@ -26,19 +26,19 @@ Working = Callable[[Sequence[int]], AbstractContextManager[object]]  # of `log_p
 DECIMALS = 6  # ours: further digits differ from batch to batch
 
 
-def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageModel:
+def load_critic(name: str, dtype: str, device: torch.device | str | None = None) -> LanguageModel:
     """Load a causal language model that scores or writes: on a CPU its layers become faster ones (`packed.py`).
 
     Args:
         name: A Hub id, a local path or "starter/rewriter".
         dtype: See `load_language_model`.
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one.
 
     Raises:
         ValueError: See `load_language_model`, or its attention follows no given mask (recurrent models).
     """
     model = load_language_model(name, dtype, device)
-    if torch.device(device).type == "cpu":
+    if model.model.device.type == "cpu":
         pack_layers(model.model)
     check_reads_trees(model)
     return model

@@ -14,6 +14,7 @@ import torch
 
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Row
+from toolkit.models.precision import check_device
 from toolkit.models.weights import load_whole
 from toolkit.starters import model_name, shown_name
 from toolkit.system.extras import naming_extra
@@ -42,19 +43,19 @@ class NliModel:
     signature: str
 
 
-def load_nli(name: str, device: torch.device | str = "cpu") -> NliModel:
+def load_nli(name: str, device: torch.device | str | None = None) -> NliModel:
     """Load a model of entailment.
 
     Args:
         name: A Hub id ("cross-encoder/nli-deberta-v3-base") or a folder.
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
 
     Raises:
         ValueError: There is no such model, a tensor of it is missing or not finite, or no label of it is entailment.
     """
-    name = model_name(name)
+    name, chosen_device = model_name(name), check_device(device)
     encoder: CrossEncoder = load_whole(
-        lambda: CrossEncoder(name, device=str(device)),
+        lambda: CrossEncoder(name, device=str(chosen_device)),
         name,
         "a cross-encoder for natural language inference",
         "no folder or Hub id of one",

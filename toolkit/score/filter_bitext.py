@@ -54,7 +54,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
     if not (scored_before := all_made(folder)):
         if state.is_main_process:
             settings.check_bitext()
-        tell_idle_gpus(state)
+        tell_idle_gpus()
         recipe = _load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:

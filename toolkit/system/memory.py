@@ -1,9 +1,12 @@
-"""Give freed memory back to the system."""
+"""Give freed memory back to the system, and get along with that of a GPU."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator
+import functools
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -39,3 +42,40 @@ def releasing(batches: Iterable[T]) -> Iterator[T]:
         if number:
             release_memory()
         yield batch
+
+
+def in_halves(batch: Sequence[T], work: Callable[[Sequence[T]], None]) -> None:
+    """Work on a batch, or one after another on its halves where it is too large for the memory of a GPU.
+
+    A line on stderr says so, once.
+
+    >>> in_halves([1, 2, 3], print)
+    [1, 2, 3]
+
+    Args:
+        batch: What one call of `work` takes.
+        work: Changes nothing before it has all of the memory that it needs, and makes the same of a row in any batch.
+
+    Raises:
+        torch.OutOfMemoryError: There is too little for one element alone.
+    """
+    import torch  # imported here so that this room loads none
+
+    try:
+        return work(batch)
+    except torch.OutOfMemoryError:
+        if len(batch) == 1:
+            raise
+    # Behind the handler, as the traceback of the error holds the tensors of the batch.
+    gc.collect()
+    torch.cuda.empty_cache()
+    _tell_halved()
+    middle = len(batch) // 2
+    in_halves(batch[:middle], work)
+    in_halves(batch[middle:], work)
+
+
+@functools.cache
+def _tell_halved() -> None:
+    """Print the line; a second call does nothing."""
+    print("out of GPU memory: batches that do not fit are halved; give smaller ones to save the time", file=sys.stderr)

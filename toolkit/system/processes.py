@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -40,15 +41,14 @@ def processes(exchange: bool = True) -> PartialState:
             _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", world_size)), int(os.environ.get("LOCAL_RANK", "0")))
         else:
             options["backend"] = "gloo"
-    first = not PartialState._shared_state
     state = None if alone else PartialState(cpu=cpu, **options)
     if state is None or state.num_processes != world_size:
         raise RuntimeError(
             f"wanted {world_size} processes (WORLD_SIZE), got this one alone: every one would do the whole work; "
             "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
-    if exchange and first:
-        tell_idle_gpus(state)
+    if exchange:
+        tell_idle_gpus()
     return state
 
 
@@ -79,13 +79,19 @@ def _check_gpus(count: int, number: int) -> None:
         )
 
 
-def tell_idle_gpus(state: PartialState) -> None:
-    """Say so where a process without a launcher leaves GPUs of this machine idle."""
+def tell_idle_gpus() -> None:
+    """Say so, once, where a process without a launcher leaves GPUs of this machine idle."""
     import torch
 
-    gpus = torch.cuda.device_count() if state.device.type == "cuda" else 0
-    if state.num_processes == 1 and gpus > 1:
-        print(f"{gpus} GPUs, one is used: --processes {gpus}", file=sys.stderr)
+    alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+    if alone and not stays_on_cpu() and torch.cuda.is_available() and torch.cuda.device_count() > 1:
+        _tell_idle(torch.cuda.device_count())
+
+
+@functools.cache
+def _tell_idle(gpus: int) -> None:
+    """Print the line; a second call does nothing."""
+    print(f"{gpus} GPUs, one is used: --processes {gpus}", file=sys.stderr)
 
 
 def wait(state: PartialState) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 BLOCK = 500  # ours: sentences that are compared with all others at once
+BLOCK_CUDA = 4096  # ours: likewise on a GPU; with 80,000 sentences the cosines take 1.3 GB in float32
 
 
 def excluded(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -77,12 +78,18 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
     unit, pairs = normalize(vectors, dim=1).to(dtype), _Excluded(keys)
     if first == 0 and last == len(unit) and unit.device.type == "cpu" and dtype == torch.bfloat16:
         return _nearest_of_all(unit, pairs)
+    if unit.is_cuda:
+        blocks = [torch.zeros(0, dtype=torch.long, device=unit.device)]
+        for begin in range(first, last, BLOCK_CUDA):
+            cosines = unit[begin : min(begin + BLOCK_CUDA, last)] @ unit.T
+            pairs.mask(cosines, begin, 0)
+            blocks.append(cosines.argmax(1))
+        return torch.cat(blocks).cpu().numpy()
     indices = [np.zeros(0, np.int64)]
     for begin in range(first, last, BLOCK):
         cosines = unit[begin : min(begin + BLOCK, last)] @ unit.T
         pairs.mask(cosines, begin, 0)
-        numbers = cosines.float()
-        indices.append(numbers.argmax(1).cpu().numpy() if cosines.is_cuda else numbers.numpy().argmax(1))
+        indices.append(cosines.float().numpy().argmax(1))
     return np.concatenate(indices)
 
 

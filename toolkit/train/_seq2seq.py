@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ def training_arguments(
     checkpoints = Path(settings.output_dir, CHECKPOINTS)
     all_options = shared_options(settings, checkpoints) | dict(
         max_steps=steps,
+        ddp_find_unused_parameters=False,  # a search in the graph of every step
         per_device_eval_batch_size=EVALUATED,
         remove_unused_columns=False,
         warmup_steps=min(settings.warmup_steps, steps // 10),
@@ -51,6 +52,11 @@ def training_arguments(
         eval_steps=settings.save_every,
     )
     return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, {**all_options, **options})
+
+
+def same_draws(device: torch.device) -> AbstractContextManager[None]:
+    """What the block draws at random changes no later draw, on the processor or on a process's own GPU."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
 
 class Collate:
@@ -93,13 +99,17 @@ class ParaphraserTrainer(Seq2SeqTrainer):
 
     batches: Batches
     smoothing: float
+    _adds_bias: bool | None = None  # whether the model adds one to its logits, as is asked of a device once
     loss_is_scaled_for_ga = False  # the loss is a mean over a batch
 
     def get_train_dataloader(self) -> DataLoader:
         """The batches of all epochs, shared by the processes."""
         data: Any = self.train_dataset
-        loader = DataLoader(data, batch_sampler=self.batches, collate_fn=self.data_collator)
-        return prepare_data_loader(loader, self.accelerator.device, put_on_device=True, even_batches=False)
+        pinned = self.args.dataloader_pin_memory
+        loader = DataLoader(data, batch_sampler=self.batches, collate_fn=self.data_collator, pin_memory=pinned)
+        return prepare_data_loader(
+            loader, self.accelerator.device, put_on_device=True, even_batches=False, non_blocking=pinned
+        )
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         """No warning: a training's own checkpoints lack only tied weights, which they hold under another name."""
@@ -127,10 +137,12 @@ class ParaphraserTrainer(Seq2SeqTrainer):
             return (loss, outputs) if return_outputs else loss
         with _inputs_of(head) as hidden:
             model(**model_inputs)
-        logits_bias = bias[0] if bias is not None and bool(bias.any()) else None
-        loss = _LinearCrossEntropy.apply(
-            hidden[0][is_token], head.weight, labels[is_token], smoothing, logits_bias, token_weights[is_token]
-        )
+        if self._adds_bias is None:
+            self._adds_bias = bias is not None and bool(bias.any())
+        logits_bias = bias[0] if self._adds_bias else None
+        places = is_token.flatten().nonzero().flatten()
+        chosen = (tensor.flatten(0, 1)[places] for tensor in (hidden[0], labels, token_weights))
+        loss = _LinearCrossEntropy.apply(next(chosen), head.weight, next(chosen), smoothing, logits_bias, next(chosen))
         return loss / token_weights.sum()
 
 

@@ -18,7 +18,7 @@ from toolkit.bitext.subwords import PAD, Pieces
 from toolkit.train._checkpoints import Progress, save_checkpoint
 from toolkit.train._translator_batches import batches, pack, padded_pairs, segmented
 from toolkit.train.optimizer import _learning_rate
-from toolkit.train.translator_loss import TranslationLoss
+from toolkit.train.translator_loss import TranslationLoss, token_places
 from toolkit.translator.settings import TrainingSettings
 
 
@@ -121,18 +121,27 @@ def _one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
         The sum of its loss and the number of its tokens, (2,).
     """
     accelerator, loss_module = training.accelerator, training.loss_of
-    source, labels = (ids.to(accelerator.device) for ids in batch)
-    tokens = (labels != PAD).sum()
+    source, labels, places = _on_device(*batch, accelerator.device)
+    tokens = len(places)
     for group in (group for optimizer in training.optimizers for group in optimizer.param_groups):
         group["lr"] = _learning_rate(training.progress.step, training.settings)
     with accelerator.autocast():
-        loss = loss_module(source, labels)
+        loss = loss_module(source, labels, None, places)
     accelerator.backward(loss / tokens)
     accelerator.clip_grad_norm_(loss_module.parameters(), 1.0)
     for optimizer in training.optimizers:
         optimizer.step()
         optimizer.zero_grad()
-    return torch.stack([loss.detach().float(), tokens.float()])
+    return torch.stack([loss.detach().float(), loss.new_full((), tokens, dtype=torch.float32)])
+
+
+def _on_device(source: Tensor, labels: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """A batch of the CPU, and the places of its tokens, on a device; the host does not wait for the copies."""
+    tensors = source, labels, token_places(labels, PAD)
+    if device.type == "cpu":
+        return tensors
+    first, second, third = (tensor.pin_memory().to(device, non_blocking=True) for tensor in tensors)
+    return first, second, third
 
 
 def _show_rate(training: Training, bar: tqdm) -> None:
@@ -172,8 +181,8 @@ def likelihood(loss_module: TranslationLoss, text: Text, settings: TrainingSetti
     device = next(loss_module.parameters()).device
     total, tokens = 0.0, 0
     for batch in pack(pairs, settings.batch_tokens):
-        source, labels = padded_pairs(batch)
-        total += loss_module(source.to(device), labels.to(device), smoothing=0.0).item()
-        tokens += int((labels != PAD).sum())
+        source, labels, places = _on_device(*padded_pairs(batch), device)
+        total += loss_module(source, labels, 0.0, places).item()
+        tokens += len(places)
     loss_module.train()
     return total / max(1, tokens)

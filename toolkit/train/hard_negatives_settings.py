@@ -31,7 +31,7 @@ class NegativesSettings(Settings):
             (MarginMSELoss) read it.
         lang: The language of the texts; guards and rules of contractions know some (default: en).
         batch_size: Texts that the encoder reads at once.
-        device: Where the encoder computes.
+        device: Where the models compute, such as cpu or cuda:1 (default: a GPU where there is one).
     """
 
     parabank: str
@@ -47,4 +47,4 @@ class NegativesSettings(Settings):
     scores: bool = False
     lang: str = "en"
     batch_size: Count = 256
-    device: str = "cpu"
+    device: str | None = None

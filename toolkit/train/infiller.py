@@ -42,7 +42,7 @@ from toolkit.train._batches import Batches
 from toolkit.train._examples import ids_of, longer_sides, without_long
 from toolkit.train._infiller_card import infiller_card
 from toolkit.train._infiller_examples import examples, read_training
-from toolkit.train._seq2seq import Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer, same_draws, training_arguments
 from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.load import load_checkpoint
@@ -78,12 +78,12 @@ def train(settings: InfillerTraining) -> Path:
     with session.in_folder():
         set_seed(settings.seed)
         model, tokenizer = base or _begin(settings, passages, state)
-        if not torch.cuda.is_available():
+        if state.device.type == "cpu":
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
         trainer = _new_trainer(model, tokenizer, settings, state, passages, held_out)
         other_losses = {}
         if settings.base_model:
-            with torch.random.fork_rng():  # the training draws as if nothing had been measured
+            with same_draws(state.device):  # the training draws as if nothing had been measured
                 other_losses[shown_name(settings.base_model)] = trainer.evaluate()["eval_loss"]
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolkit.encoder.load import load_encoder
+from toolkit.models.precision import default_device
 from toolkit.package import read
-from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
+from toolkit.pair_classifier.classifier import LABELS, SCORE, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
@@ -86,7 +87,7 @@ def _pair_finder(settings: PairClassifierSettings) -> Callable[[], list[Labelled
     if path.exists():
         return lambda: _read_pairs(path)
     tables = read.read_pairs(settings.parabank, "train")
-    encoder = load_encoder(settings.encoder, device_name())
+    encoder = load_encoder(settings.encoder)
 
     def find() -> list[LabelledPair]:
         if not path.exists():  # the main process may have been here first
@@ -151,7 +152,7 @@ def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: b
         By file, the return value of `toolkit.pair_classifier.tasks.figures`, or of `score_figures` for scores.
     """
     tasks = {path: read_task(path, columns, scored) for path in paths}
-    classifier = CrossEncoder(str(model), device=device_name())
+    classifier = CrossEncoder(str(model), device=str(default_device()))
     if scored:
         return {
             p: score_figures([x.label for x in task], predict_scores(classifier, task)) for p, task in tasks.items()

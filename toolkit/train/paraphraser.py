@@ -46,7 +46,7 @@ from toolkit.train._batches import Batches
 from toolkit.train._examples import cut_long, ids_of, longer_sides, without_long
 from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
-from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, training_arguments
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer, same_draws, training_arguments
 from toolkit.train._session import CHECKPOINTS, Session, begin
 from toolkit.train._template_pairs import with_templates
 from toolkit.train.paraphraser_pairs import (
@@ -123,7 +123,7 @@ def _begin(
             tokenizer = marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
         model = new_model(size, len(tokenizer), len(tokenizer), dropout=0.1)
         model.generation_config = GenerationConfig.from_model_config(model.config)
-    if not torch.cuda.is_available():
+    if state.device.type == "cpu":
         model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
     if settings.prefix:
         if model.config.model_type == "marian":
@@ -165,7 +165,7 @@ def _new_trainer(
     validation = Dataset(held_out_table) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
-        _training_arguments(settings, len(batches) // share),
+        _training_arguments(settings, len(batches) // share, _drops_layers(model)),
         Collate(model, tokenizer.pad_token_id),
         Dataset(table),
         validation,
@@ -189,7 +189,7 @@ def _figures_of_others(
     first_references = [[group[0] for group in references]]
     figures = {"a copy of the text": corpus_ibleu(inputs, first_references, inputs, settings.alpha, settings.lang)[0]}
     if settings.base_model:
-        with torch.random.fork_rng():  # the training draws as if nothing had been measured
+        with same_draws(trainer.args.device):  # the training draws as if nothing had been measured
             figures[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
     return figures
 
@@ -213,7 +213,14 @@ def _examples(
     return ids_of(((settings.prefix + pair.text, pair.output) for pair in pairs), tokenizer)
 
 
-def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+def _drops_layers(model: PreTrainedModel | PeftModel) -> bool:
+    """Whether a step of a training leaves out layers at random, as of M2M100, so that some weights get no gradient."""
+    return any(getattr(model.config, f"{side}_layerdrop", 0) for side in ("encoder", "decoder"))
+
+
+def _training_arguments(
+    settings: ParaphraserTraining, steps: int, finds_unused: bool = False
+) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
 
     Raises:
@@ -227,6 +234,7 @@ def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTra
         )
     options = dict(
         gradient_accumulation_steps=settings.accumulate,
+        ddp_find_unused_parameters=finds_unused,
         weight_decay=settings.weight_decay,
         eval_strategy="steps" if settings.held_out else "no",
         save_total_limit=max(KEPT, settings.average + 1),  # and the best

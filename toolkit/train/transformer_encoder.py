@@ -21,6 +21,7 @@ from transformers.utils import logging
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.precision import default_device
 from toolkit.models.trainer_arguments import shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.starters import shown_name
@@ -99,7 +100,7 @@ def _load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
     set_seed(seed)
 
     def load() -> SentenceTransformer:
-        encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
+        encoder = SentenceTransformer(name, device=str(default_device()))
         if not isinstance(encoder[0], Transformer):
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
         return encoder

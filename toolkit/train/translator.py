@@ -109,8 +109,9 @@ def _begin(
     model = base
     if model is None:
         model = new_model(SIZES[str(settings.size)], len(text.source), len(text.target), settings.dropout)
-    model.set_attn_implementation("eager")  # on a CPU half again as fast in training as sdpa, for short sentences
-    loss_module = TranslationLoss(model, settings.label_smoothing)
+    if accelerator.device.type == "cpu":
+        model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
+    loss_module = TranslationLoss(model, settings.label_smoothing).to(accelerator.device)  # whose Muon it is
     prepared_objects = accelerator.prepare(loss_module, *optimizers(model, settings.learning_rate, settings.optimizer))
     progress = Progress()
     accelerator.register_for_checkpointing(progress)

@@ -83,20 +83,30 @@ class TranslationLoss(nn.Module):
         super().__init__()
         self.model, self.smoothing = model, smoothing
 
-    def forward(self, source: Tensor, labels: Tensor, smoothing: float | None = None) -> Tensor:
+    def forward(
+        self, source: Tensor, labels: Tensor, smoothing: float | None = None, places: Tensor | None = None
+    ) -> Tensor:
         """Sum of the loss over all label tokens, in nats.
 
         Args:
             source: (rows, source steps) ids, padded.
             labels: (rows, target steps) ids with EOS, padded.
             smoothing: 0.0 gives the negative log-likelihood; None takes the module's own.
+            places: `token_places(labels)` on the same device, so that the host need not wait for it; None asks there.
         """
         pad, start = self.model.config.pad_token_id, self.model.config.decoder_start_token_id
         shifted = torch.cat([labels.new_full((len(labels), 1), start), labels[:, :-1]], 1)
         hidden = self.model.model(
             input_ids=source, attention_mask=(source != pad).long(), decoder_input_ids=shifted, use_cache=False
-        ).last_hidden_state[labels != pad]
+        ).last_hidden_state.flatten(0, 1)
+        places = token_places(labels, pad) if places is None else places
+        hidden, tokens = hidden[places], labels.flatten()[places]
         if torch.is_autocast_enabled(hidden.device.type):
             hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
         smoothing = self.smoothing if smoothing is None else smoothing
-        return _LinearCrossEntropy.apply(hidden, self.model.lm_head.weight, labels[labels != pad], smoothing)
+        return _LinearCrossEntropy.apply(hidden, self.model.lm_head.weight, tokens, smoothing)
+
+
+def token_places(labels: Tensor, pad: int) -> Tensor:
+    """The places of all tokens in the flattened labels, (tokens,)."""
+    return (labels != pad).flatten().nonzero().flatten()

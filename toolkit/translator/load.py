@@ -33,7 +33,7 @@ from toolkit.system.outputs import MEASURED
 from toolkit.system.ranges import DTYPES
 from toolkit.system.whole_files import read_record
 from toolkit.translator.firefox import _load_firefox, _stated_pair, firefox_files
-from toolkit.translator.inference import prepare_for_cpu
+from toolkit.translator.inference import prepare_for_cpu, prepare_for_gpu
 from toolkit.translator.languages import (
     _language_codes,
     _marian_codes,
@@ -51,7 +51,8 @@ class Translator:
     Attributes:
         name: The name by which it was loaded.
         model: The model in eval mode, in the dtype of its computations. On a CPU its layers are replaced by faster ones
-            (`inference.py`): it cannot be trained, saved, or moved to another device or dtype.
+            (`inference.py`): it cannot be trained, saved, or moved to another device or dtype. On a GPU its output
+            layer is another one: it cannot be trained or saved.
         source: Pieces of the source side.
         target: Pieces of the target side.
         signature: Name, parameters and dtype in one short string, for provenance.
@@ -67,7 +68,7 @@ class Translator:
 def load_translator(
     name: str,
     dtype: str = "auto",
-    device: torch.device | str = "cpu",
+    device: torch.device | str | None = None,
     source_lang: str | None = None,
     lang: str | None = None,
     scoring: bool = False,
@@ -83,7 +84,7 @@ def load_translator(
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the device has it), or "int8" for sampling on a CPU
             (`int8.py`).
-        device: Device on which it computes.
+        device: Device on which it computes; None is a GPU where there is one (`default_device`).
         source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
         lang: Language that it writes.
         scoring: Whether much of its time is its encoder's, as when it scores known outputs; int8 holds for it, too.
@@ -94,8 +95,7 @@ def load_translator(
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
-    check_device(str(device))
-    name, device = model_name(name), torch.device(device)
+    name, device = model_name(name), check_device(device)
     torch_dtype = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
     files = firefox_files(resolve(name))
     model: PreTrainedModel
@@ -110,6 +110,8 @@ def load_translator(
         _check_int8(model, name, device)
     if device.type == "cpu":
         prepare_for_cpu(model, dtype == "int8", scoring)
+    elif device.type == "cuda":
+        prepare_for_gpu(model)
     kind = dtype if dtype == "int8" else str(torch_dtype).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
