@@ -141,8 +141,8 @@ class ParaphraserTrainer(Seq2SeqTrainer):
             self._adds_bias = bias is not None and bool(bias.any())
         logits_bias = bias[0] if self._adds_bias else None
         places = is_token.flatten().nonzero().flatten()
-        chosen = (tensor.flatten(0, 1)[places] for tensor in (hidden[0], labels, token_weights))
-        loss = _LinearCrossEntropy.apply(next(chosen), head.weight, next(chosen), smoothing, logits_bias, next(chosen))
+        vectors, tokens, weights = (tensor.flatten(0, 1)[places] for tensor in (hidden[0], labels, token_weights))
+        loss = _LinearCrossEntropy.apply(vectors, head.weight, tokens, smoothing, logits_bias, weights)
         return loss / token_weights.sum()
 
 
