@@ -127,6 +127,7 @@ def launched(folder, output, processes):
     environment = ENVIRONMENT | {"PYTHONPATH": f"{folder / 'start'}{os.pathsep}{ROOT}"}
     command = [PYTHON, str(ROOT / "scripts" / "augment_dataset.py"), "--data", "many.jsonl"]
     command += ["--columns", "text", "--output", output, "--processes", str(processes), "--threads", "1"]
+    command += ["--paraphraser", "starter/paraphraser"]  # the same whatever else is installed
     return subprocess.Popen(
         command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
