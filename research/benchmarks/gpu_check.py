@@ -37,6 +37,7 @@ from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.sampling import sample
 from toolkit.train.optimizer import optimizers
 from toolkit.train.translator_loss import TranslationLoss
+from toolkit.translator.inference import prepare_for_gpu
 
 SOURCE_TOKENS, TOP_K = 14, 10
 SAMPLES, SETS = 150, 5  # of each sentence: samples, and lists of forbidden phrases
@@ -55,9 +56,18 @@ Figures = dict[str, Any]
 
 
 def random_model(
-    layers: int, width: int, vocabulary: int, dtype: torch.dtype, device: torch.device, eos_bias: float
+    layers: int,
+    width: int,
+    vocabulary: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    eos_bias: float,
+    trained: bool = False,
 ) -> MarianMTModel:
-    """A Marian model with random weights; the greater `eos_bias`, the shorter are its outputs."""
+    """A Marian model with random weights; the greater `eos_bias`, the shorter are its outputs.
+
+    On a GPU a model that is not trained is prepared as `load_translator` does.
+    """
     torch.manual_seed(0)
     heads = max(1, width // 64)
     config = MarianConfig(
@@ -80,7 +90,10 @@ def random_model(
     model = MarianMTModel(config).eval()
     model.generation_config = GenerationConfig.from_model_config(config)
     model.final_logits_bias[0, 0] = eos_bias
-    return model.to(device, dtype)
+    model.to(device, dtype)
+    if device.type == "cuda" and not trained:
+        prepare_for_gpu(model)
+    return model
 
 
 def random_job(sentences: int, samples: int, vocabulary: int) -> Job:
@@ -278,7 +291,7 @@ class Check:
     def training(self, layers: int, width: int, batch_tokens: int, attention: str) -> Figures:
         """Steps of a translator's training, Muon and AdamW, without reading and segmenting text."""
         vocabulary = 501 if self.tiny else TRAINING_VOCABULARY
-        model = random_model(layers, width, vocabulary, torch.float32, self.device, 0.0).train()
+        model = random_model(layers, width, vocabulary, torch.float32, self.device, 0.0, trained=True).train()
         model.set_attn_implementation(attention)
         loss_of, optimizer_list = TranslationLoss(model, 0.1), optimizers(model, 1e-4, "muon")
         ids = torch.randint(1, vocabulary - 1, (batch_tokens // TRAINING_LENGTH, TRAINING_LENGTH), device=self.device)
