@@ -15,7 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
 from toolkit.decode._layers import LAYERED, Layers, SourceStates, for_device, layers_of, source_states, step_of
 from toolkit.decode._source import encode_in_runs
-from toolkit.decode._top_k import log_probabilities
+from toolkit.decode._top_k import NARROW, log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
@@ -138,9 +138,11 @@ class SharedEngine:
             yield part, self._widen_logits(logits if self.bias is None else logits + self.bias)
 
     def _widen_logits(self, logits: Tensor) -> Tensor:
-        """Logits in float32."""
-        if logits.dtype == torch.float32 or logits.device.type != "cpu":
-            return logits.float()
+        """Logits in float32; those in 16 bits on another device than a CPU as they are."""
+        if logits.device.type != "cpu":
+            return logits if logits.dtype in NARROW else logits.float()
+        if logits.dtype == torch.float32:
+            return logits
         if len(self.wide) < len(logits):
             with torch.inference_mode(False):
                 self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])
