@@ -1,11 +1,14 @@
 """What computes, on a pretended CUDA device: the CPU's results, and how often the host waits for the device."""
 
+import copy
 import hashlib
 from collections.abc import Callable
 
 import pytest
 import torch
+from transformers import PreTrainedModel, T5Config, T5ForConditionalGeneration
 
+from tests import firefox_folders as firefox
 from tests import tiny
 from tests.pretended import Gpu, pretended_cuda
 from toolkit.decode.beam import beam_search
@@ -132,3 +135,30 @@ def test_an_output_layer_is_as_wide_as_a_gpu_likes_it():
     expected = plain.lm_head(hidden) + plain.final_logits_bias
     torch.testing.assert_close(logits, expected)
     assert torch.equal(shared, plain.get_input_embeddings().weight)
+
+
+def t5() -> PreTrainedModel:
+    torch.manual_seed(1)
+    config = T5Config(
+        vocab_size=60, d_model=16, d_kv=6, d_ff=32, num_layers=2, num_decoder_layers=2, num_heads=3, pad_token_id=0,
+        eos_token_id=1, decoder_start_token_id=0, initializer_factor=1.5,
+    )  # fmt: skip
+    return T5ForConditionalGeneration(config).eval().double()
+
+
+def ssru() -> PreTrainedModel:
+    return copy.deepcopy(firefox.wide_engine(False).model)
+
+
+@pytest.mark.parametrize("make", [t5, ssru])
+def test_decoders_of_other_families(make):
+    sources, keys = [[5, 9, 11, 30, 1], [17, 1], [8, 40, 41, 42, 43, 44, 45, 1]], list(range(60))
+    on_cpu = sample(engine_of(make()), sources, None, keys, 10, STEPS)
+    with pretended_cuda() as gpu:
+        engine = engine_of(make().to("cuda"))
+        gpu.reset()
+        on_gpu = sample(engine, sources, None, keys, 10, STEPS)
+        assert_few_waits(gpu, STEPS, 2)
+    assert [drawn.ids for drawn in on_gpu] == [drawn.ids for drawn in on_cpu]
+    assert [drawn.logprob for drawn in on_gpu] == pytest.approx([drawn.logprob for drawn in on_cpu], abs=1e-5)
+    assert len({tuple(drawn.ids) for drawn in on_gpu}) > 30

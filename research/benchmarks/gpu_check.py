@@ -163,14 +163,15 @@ class Check:
         Raises:
             ArithmeticError: The device disagrees with the CPU.
         """
-        sources, forbidden, keys = random_job(6, 50, 1001)
+        sentences, samples, steps = (3, 10, 6) if self.tiny else (6, 50, 20)
+        sources, forbidden, keys = random_job(sentences, samples, 1001)
         outputs = [[*source[::-1][1:], 0] for source in sources]
 
         def on(device: torch.device, dtype: torch.dtype, eos_bias: float) -> tuple[list, list, list[float]]:
             engine = engine_of(random_model(2, 128, 1001, dtype, device, eos_bias))
-            hypotheses = beam_search(engine, sources, 5, 20, 2)
+            hypotheses = beam_search(engine, sources, 5, steps, 2)
             return (
-                [one.ids for one in sample(engine, sources, forbidden, keys, TOP_K, 20)],
+                [one.ids for one in sample(engine, sources, forbidden, keys, TOP_K, steps)],
                 [one.ids for some in hypotheses for one in some],
                 log_likelihood(engine, sources, outputs, 200),
             )
@@ -199,11 +200,12 @@ class Check:
         memory = torch.empty(many, dtype=torch.uint8, device=self.device)
         copy = self.milliseconds(lambda: memory.clone())
         few = torch.zeros(16, device=self.device)
-        launches = self.milliseconds(lambda: [few.add_(1) for _ in range(1000)])
+        count = 10 if self.tiny else 1000
+        launches = self.milliseconds(lambda: [few.add_(1) for _ in range(count)])
         return {
             "product_tflops": 2 * side**3 / product / 1e9,
             "copy_gb_per_second": 2 * many / copy / 1e6,
-            "launch_microseconds": launches,
+            "launch_microseconds": 1e3 * launches / count,
         }
 
     def logits(self, vocabulary: int) -> Figures:

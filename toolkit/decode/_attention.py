@@ -3,7 +3,8 @@
 `transformers` lets a model attend by a function of ours. In the decoder a query is one step of every row. Its
 self-attention keys are laid out (steps, rows, heads, dim), so that a step is written in place and never concatenated.
 Its cross-attention keys exist once per sentence, (sentences, heads, source steps, dim), however many rows decode from
-it: the rows of a sentence become queries of one matrix product. The model's own decoder runs unchanged around it.
+it: the rows of a sentence become queries of one matrix product. T5's own decoder runs unchanged around it; the layers
+of other families call these functions (`_layers.py`). On a device that is no CPU they are batched (`_batched.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
+from toolkit.decode._batched import Grid, attend, attend_grid
+from toolkit.decode._source import places
+
 NAME = "parabank_rows"
 
 
@@ -25,23 +29,49 @@ class Rows:
     Attributes:
         keys: Cross-attention keys of each layer, (sentences, heads, source steps, dim). Attention that is called with
             one of these very tensors is cross-attention, any other is self-attention.
-        mask: Added to cross-attention scores, (sentences, 1, 1, source steps): 0 or -inf; None without padding.
+        mask: Added to cross-attention scores: 0 or -inf, (sentences, 1, 1, source steps) on a CPU and
+            (sentences * heads, 1, source steps) elsewhere; None without padding.
         place: (rows,) sentence * width + number of the row among the live rows of its sentence; None while all rows
             are alive and stand in that order.
         width: The greatest number of live rows of a sentence.
+        grid: The same for attention on a device that is no CPU; None on one.
         bias: (steps, heads) added to self-attention scores by distance, of the last layer that has such a bias (T5);
             None without any.
     """
 
     keys: list[Tensor]
     mask: Tensor | None
-    place: Tensor | None
-    width: int
+    place: Tensor | None = None
+    width: int = 0
+    grid: Grid | None = None
     bias: Tensor | None = None
+
+    @classmethod
+    def of(cls, keys: list[Tensor], mask: Tensor | None, sentence: Tensor) -> Rows:
+        """The rows of sentences with these keys.
+
+        Args:
+            keys: As the attribute.
+            mask: Added to cross-attention scores, (sentences, 1, 1, source steps); None without padding.
+            sentence: (rows,) the number of each row's sentence.
+        """
+        if mask is not None and sentence.device.type != "cpu":
+            mask = mask.to(keys[0].dtype).expand(-1, keys[0].shape[1], -1, -1).flatten(0, 1)
+        rows = cls(keys, mask)
+        rows.put(sentence)
+        return rows
+
+    def put(self, sentence: Tensor) -> None:
+        """Note which sentence each row belongs to now."""
+        sentences, heads = self.keys[0].shape[:2]
+        self.place, self.width = places(sentence, sentences)
+        if sentence.device.type != "cpu":
+            in_order = torch.arange(len(sentence), device=sentence.device) if self.place is None else self.place
+            self.grid = Grid.of(in_order, self.width, sentences, heads)
 
 
 class StepsLayer(DynamicLayer):
-    """Self-attention keys and values of one layer, (steps, rows, heads, dim), written in place.
+    """Self-attention keys and values of one layer, (2, steps, rows, heads, dim), written in place.
 
     There is room for all steps from the beginning, and for more rows once they are there.
     """
@@ -50,19 +80,34 @@ class StepsLayer(DynamicLayer):
         super().__init__()
         self.steps, self.used, self.rows = steps, 0, 0
 
-    keys: Tensor
-    values: Tensor
+    states: Tensor
+
+    def append(self, *states: Tensor) -> None:
+        """Write a step: keys and values, (rows, heads, dim) each, or both in one tensor, (2, rows, heads, dim)."""
+        if not self.used:
+            self.rows = states[0].shape[-3]
+            self.states = states[0].new_empty(2, self.steps, *states[0].shape[-3:])
+        step = self.states[:, self.used, : self.rows]
+        for place, written in zip(step if len(states) > 1 else [step], states, strict=True):
+            place.copy_(written)
+        self.used += 1
+
+    def by_step(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of all steps, (steps, rows, heads, dim) each."""
+        keys, values = self.states[:, : self.used, : self.rows].unbind(0)
+        return keys, values
+
+    def by_head(self) -> tuple[Tensor, Tensor]:
+        """Keys (rows * heads, dim, steps) and values (rows * heads, steps, dim) of all steps, for `_batched.attend`."""
+        half, step, _, dim, _ = self.states.stride()
+        batch, last = self.rows * self.states.shape[3], self.states.shape[4]
+        keys = self.states.as_strided((batch, last, self.used), (dim, 1, step))
+        return keys, self.states.as_strided((batch, self.used, last), (dim, step, 1), half)
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
-        """Write the step (rows, heads, 1, dim); return all steps, (steps, rows, heads, dim)."""
-        if not self.used:
-            self.rows, heads, _query_steps, dim = key_states.shape
-            self.keys = key_states.new_empty(self.steps, self.rows, heads, dim)
-            self.values = torch.empty_like(self.keys)
-        step, rows = self.used, slice(self.rows)
-        self.keys[step, rows], self.values[step, rows] = key_states[:, :, 0], value_states[:, :, 0]
-        self.used += 1
-        return self.keys[: self.used, rows], self.values[: self.used, rows]
+        """`append` as `transformers` calls it, with (rows, heads, 1, dim); all steps, `by_step`."""
+        self.append(key_states[:, :, 0], value_states[:, :, 0])
+        return self.by_step()
 
     def get_seq_length(self) -> int:
         """The number of steps that are written."""
@@ -70,18 +115,13 @@ class StepsLayer(DynamicLayer):
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
-        self.keys, self.values = (self.with_room(states, rows) for states in (self.keys, self.values))
-        for states in (self.keys[: self.used], self.values[: self.used]):
-            states.index_copy_(1, target, states.index_select(1, source))
+        if rows > self.states.shape[2]:  # room for half as many again
+            wide = self.states.new_empty(2, self.steps, rows + rows // 2, *self.states.shape[3:])
+            wide[:, : self.used, : self.rows] = self.states[:, : self.used, : self.rows]
+            self.states = wide
+        states = self.states[:, : self.used]
+        states.index_copy_(2, target, states.index_select(2, source))
         self.rows = rows
-
-    def with_room(self, states: Tensor, rows: int) -> Tensor:
-        """Keys or values with room for so many rows, and for half as many again where there was too little."""
-        if rows <= states.shape[1]:
-            return states
-        wide = states.new_empty(self.steps, rows + rows // 2, *states.shape[2:])
-        wide[: self.used, : self.rows] = states[: self.used, : self.rows]
-        return wide
 
 
 def _attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
@@ -101,9 +141,9 @@ def _attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, b
         (rows, heads, dim).
     """
     if query.device.type != "cpu":
-        scores = torch.einsum("rhd,trhd->rht", query, keys).float() * scaling
-        scores = scores if bias is None else scores + bias.T
-        return torch.einsum("rht,trhd->rhd", torch.softmax(scores, -1).to(values.dtype), values)
+        added = None if bias is None else bias.T.to(query.dtype).repeat(len(query), 1)[:, None]
+        by_head = keys.flatten(1, 2).permute(1, 2, 0), values.flatten(1, 2).transpose(0, 1)
+        return attend(query.reshape(-1, 1, query.shape[-1]), *by_head, scaling, added).view(query.shape)
     scores = torch.stack([(query * key).sum(-1) for key in keys]).float() * scaling  # (steps, rows, heads)
     if bias is not None:
         scores += bias[:, None]
@@ -127,16 +167,20 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, scaling: float, r
     Returns:
         (rows, heads, dim).
     """
+    if rows.grid is not None:
+        by_head = keys.flatten(0, 1).transpose(1, 2), values.flatten(0, 1)
+        attended = attend_grid(query.reshape(-1, query.shape[-1]), *by_head, scaling, rows.grid, rows.mask)
+        return attended.view(query.shape)
     sentences, heads, _, dim = keys.shape
-    places = sentences * rows.width
+    count = sentences * rows.width
     place = rows.place
-    spread = query if place is None else query.new_zeros(places, heads, dim).index_copy_(0, place, query)
+    spread = query if place is None else query.new_zeros(count, heads, dim).index_copy_(0, place, query)
     spread = spread.view(sentences, rows.width, heads, dim).transpose(1, 2)
     scores = torch.matmul(spread, keys.transpose(2, 3)).float() * scaling
     if rows.mask is not None:
         scores = scores + rows.mask
     out = torch.matmul(torch.softmax(scores, -1).to(values.dtype), values)
-    out = out.transpose(1, 2).reshape(places, heads, dim)
+    out = out.transpose(1, 2).reshape(count, heads, dim)
     return out if place is None else out.index_select(0, place)
 
 

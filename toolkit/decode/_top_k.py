@@ -1,4 +1,4 @@
-"""The log-probabilities of each row over a vocabulary, and its greatest, faster than torch finds them on a CPU."""
+"""The log-probabilities of each row over a vocabulary, and its greatest, faster than torch finds them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,50 @@ import torch
 from torch import Tensor
 
 COLUMN = 4, 12  # ours: fewest and most numbers of a column
+NARROW = (torch.bfloat16, torch.float16)
 SORTED_PARTLY = 64  # torch finds the k greatest of n in half the time where k * 64 <= n
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """The log-softmax of (rows, vocabulary) logits, in their place: new memory would cost more than the computation."""
-    return torch.log_softmax(logits, -1, out=logits)
+    """The log-softmax of (rows, vocabulary) logits, in float32 or more exact.
+
+    It is in their place where they are so exact: new memory would cost more than the computation.
+    """
+    exact = logits.float() if logits.dtype in NARROW else logits
+    return torch.log_softmax(exact, -1, out=exact)
+
+
+def most_probable_of(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
+    """The most probable tokens of each row; the logits are overwritten.
+
+    Args:
+        logits: (rows, vocabulary).
+        count: How many.
+        never: A token that is none of them, though it has its share of the probability.
+
+    Returns:
+        (rows, count) log-probabilities in nats, falling; their (rows, count) ids.
+    """
+    if logits.dtype in NARROW:
+        return _most_probable_of_narrow(logits, count, never)
+    logprobs = log_probabilities(logits)
+    logprobs[:, never] = -torch.inf
+    return top(logprobs, count)
+
+
+def _most_probable_of_narrow(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
+    """`most_probable_of` for logits in 16 bits, without a copy in float32: a GPU moves a third of the bytes.
+
+    The greatest logits are exact. The terms of the sum of exponentials are rounded to 16 bits, each by itself, and are
+    added up in float32, so that the error of the sum is far below that of the logits.
+    """
+    omitted = logits[:, never].clone()
+    logits[:, never] = -torch.inf
+    values, ids = logits.topk(min(count, logits.shape[1]), -1)
+    highest = torch.maximum(values[:, 0], omitted)
+    rest = omitted.float().sub_(highest).exp_()
+    total = logits.sub_(highest[:, None]).exp_().sum(-1, dtype=torch.float32).add_(rest).log_().add_(highest)
+    return values.float().sub_(total[:, None]), ids
 
 
 def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

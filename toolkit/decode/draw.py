@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from toolkit.decode._top_k import log_probabilities, top
+from toolkit.decode._top_k import most_probable_of
 from toolkit.decode.engine import Engine
 from toolkit.decode.forbidden import _Forbidden
 from toolkit.decode.words import _signed
@@ -64,9 +64,7 @@ def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, T
     """
     values, ids = [], []
     for _, logits in engine.logits(hidden):
-        logprobs = log_probabilities(logits)
-        logprobs[:, engine.pad] = -torch.inf
-        greatest, at = top(logprobs, count)
+        greatest, at = most_probable_of(logits, count, engine.pad)
         values.append(greatest)
         ids.append(at)
     return torch.cat(values), torch.cat(ids)

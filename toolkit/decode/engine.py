@@ -76,8 +76,9 @@ class Engine(Protocol[S]):
         """
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary) in float32, or more exact.
+        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary).
 
+        They are in float32 or more exact; on a device that is no CPU they may be in 16 bits (`_top_k.py`).
         The logits may be overwritten. The next slice may overwrite them, too.
         """
 

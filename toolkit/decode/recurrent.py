@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from toolkit.decode._attention import Rows, attend_source
-from toolkit.decode._source import encode_in_runs, places
+from toolkit.decode._source import encode_in_runs
 from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     State,
@@ -68,11 +68,10 @@ class RecurrentEngine:
         """See `Engine.start`."""
         keys, values, mask = encode_in_runs(sources, self._encode_run)
         sentence = _sentence_of_rows(self, len(sources), rows_each)
-        place, width = places(sentence, len(sources))
         self.refused = self._refused_tokens(sources)
         number = torch.promote_types(self.model.dtype, torch.float32)
         memory = [torch.zeros(len(sentence), self.config.d_model, dtype=number, device=self.device) for _ in keys]
-        return _RecurrentState(sentence, 0, memory, values, Rows(keys, mask, place, width))
+        return _RecurrentState(sentence, 0, memory, values, Rows.of(keys, mask, sentence))
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values for `encode_in_runs`."""
@@ -141,7 +140,7 @@ class RecurrentEngine:
         state.memory = [_moved(memory, source, target, rows) for memory in state.memory]
         if not within_sentences:
             state.sentence = _moved(state.sentence, source, target, rows)
-            state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
+            state.rows.put(state.sentence)
 
 
 def _beside(hidden: Tensor, sentence: Tensor) -> Tensor:

@@ -13,8 +13,9 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
-from toolkit.decode._source import encode_in_runs, places
-from toolkit.decode._top_k import log_probabilities
+from toolkit.decode._layers import LAYERED, Layers, SourceStates, for_device, layers_of, source_states, step_of
+from toolkit.decode._source import encode_in_runs
+from toolkit.decode._top_k import NARROW, log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
@@ -29,10 +30,7 @@ from toolkit.decode.engine import (
 )
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
-FAMILIES = (  # decoders of `SharedEngine`
-    *("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart"),
-    *("t5", "mt5", "umt5"),
-)
+FAMILIES = (*LAYERED, "t5", "mt5", "umt5")  # decoders of `SharedEngine`
 
 
 @dataclass
@@ -42,10 +40,12 @@ class _SharedState(State):
     Attributes:
         cache: Self-attention keys and values of each row, and cross-attention keys and values of each sentence.
         rows: Which sentence each row attends to.
+        source: The cross-attention keys and values as `step_of` attends to them; none for T5.
     """
 
     cache: EncoderDecoderCache
     rows: Rows
+    source: list[SourceStates]
 
 
 class SharedEngine:
@@ -71,11 +71,14 @@ class SharedEngine:
         self.given, self.eos, self.pad = _special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
         self.scale = _output_scale(self.config)
+        self.layers: Layers | None = None  # read anew for every batch; T5's decoder runs itself
         self.wide = torch.empty(0)  # where the logits of a slice become float32 on a CPU: new memory costs more
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
         """Keys and values of the sources, and the mask of their padding: see `encode_in_runs`."""
+        if self.config.model_type in LAYERED:
+            self.layers = layers_of(self.decoder)
         return encode_in_runs(sources, self._encode_run)
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
@@ -83,6 +86,8 @@ class SharedEngine:
         ids, is_token = _padded_sources(self, sources)
         mask = _source_mask(is_token, sources, self.model.dtype)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        if self.layers is not None:
+            return *source_states(self.layers, encoded), is_token
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.given[0], device=self.device)
         # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
@@ -102,12 +107,16 @@ class SharedEngine:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
         sentence = _sentence_of_rows(self, len(sources), rows_each)
-        place, width = places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return _read_given(self, _SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
+        source = [] if self.layers is None else for_device(keys, values)
+        return _read_given(self, _SharedState(sentence, 0, cache, Rows.of(keys, mask, sentence), source))
 
     def step(self, state: _SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
+        if self.layers is not None:
+            caches = cast(list[StepsLayer], state.cache.self_attention_cache.layers)
+            state.steps += 1
+            return step_of(self.layers, ids, state.steps - 1, caches, state.source, state.rows)
         unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
         with self.attending():
             hidden = self.decoder(
@@ -129,9 +138,12 @@ class SharedEngine:
             yield part, self._widen_logits(logits if self.bias is None else logits + self.bias)
 
     def _widen_logits(self, logits: Tensor) -> Tensor:
-        """Logits in float32."""
-        if logits.dtype == torch.float32 or logits.device.type != "cpu":
-            return logits.float().contiguous()  # a copy where they are float32 in a wider matrix (`prepare_for_gpu`)
+        """Logits in float32; those in 16 bits on another device than a CPU as they are."""
+        if logits.device.type != "cpu":
+            # of a wider matrix (`prepare_for_gpu`) a copy, unless they are in 16 bits
+            return logits if logits.dtype in NARROW else logits.float().contiguous()
+        if logits.dtype == torch.float32:
+            return logits
         if len(self.wide) < len(logits):
             with torch.inference_mode(False):
                 self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])
@@ -164,7 +176,7 @@ class SharedEngine:
             layer.move(source, target, rows)
         if not within_sentences:
             state.sentence = _moved(state.sentence, source, target, rows)
-            state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
+            state.rows.put(state.sentence)
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
