@@ -236,6 +236,16 @@ def test_defaults_are_those_that_the_language_has():
     assert czech == replace(english, guards=(), min_semantic=None)
 
 
+def test_where_nothing_measures_meaning_a_line_says_so_once(capsys):
+    module._tell_unmeasured.cache_clear()
+    for _ in range(2):
+        Paraphraser(str(folder() / "de-en"), lang="de", settings=SETTINGS, dtype="float32")
+    said = "no sentence encoder for 'de': what paraphrases mean is not measured; give an encoder\n"
+    assert capsys.readouterr().err == said
+    Paraphraser(str(folder() / "de-en"), lang="en", settings=SETTINGS, dtype="float32")
+    assert capsys.readouterr().err == ""
+
+
 def test_without_an_encoder_there_is_no_floor():
     german = Paraphraser(str(folder() / "de-en"), lang="de", settings=SETTINGS, dtype="float32")
     assert german.encoder is None

@@ -642,6 +642,8 @@ class Paraphraser:
             check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
+        if self.encoder is None and self.measures is None and not settings.judges:
+            _tell_unmeasured(self.lang)
 
     def _check_settings_of_asked(self, settings: Paraphrasing) -> None:
         """Refuse settings that a language model which is asked does not have."""
@@ -745,6 +747,12 @@ def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str)
 def _tell_choice(name: str) -> None:
     """Say on stderr, once in a process, which paraphraser the name "best" stands for."""
     print(f"paraphraser: {name}", file=sys.stderr)
+
+
+@cache
+def _tell_unmeasured(lang: str) -> None:
+    """Say on stderr, once in a process, that nothing measures whether a paraphrase means the same."""
+    print(f"no sentence encoder for {lang!r}: what paraphrases mean is not measured; give an encoder", file=sys.stderr)
 
 
 def defaults(
