@@ -6,6 +6,7 @@ from research.reports.figures import experiment, number, table
 from toolkit.evaluate.tables import with_spread
 
 DIRECTIONS = {"en-zh": "English to Chinese", "zh-en": "Chinese to English"}
+OPEN_DIRECTIONS = {"zh-en": "into English", "en-zh": "into Chinese"}
 # ParaZh-22M, table 3: pairs, words of a sentence, domain; the last line of the table is ours
 PAPER_CORPORA = (
     ("*PKU Paraphrase Bank*", "509K", "23.05", "literature"),
@@ -149,7 +150,19 @@ def two_cores() -> str:
     return table(["corpus", "references a second", "hours"], lines)
 
 
+def open_translators() -> str:
+    """BLEU of the translators that were trained on the open text, and how many of their paraphrases are usable."""
+    results = experiment("chinese_starter")["results"]
+    scores = " and ".join(f"{number(results[name]['bleu'])} {to}" for name, to in OPEN_DIRECTIONS.items())
+    read = results["read"]
+    return (
+        f"BLEU {scores} ({results['test_pairs']} held-out pairs, most of a few characters); of {read['outputs']} "
+        f"paraphrases of the longest held-out sentences {read['usable']} is usable"
+    )
+
+
 MADE = (
+    open_translators,
     subtitle_translators,
     chinese_corpora,
     chinese_funnel,
