@@ -22,11 +22,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.data.progress import rows_bar
 from toolkit.data.shards import count_rows, output_of
+from toolkit.run.batches import settled
 from toolkit.run.shard_runs import RunSettings, few_collections, make_shard
 from toolkit.system.code_version import check_code, code_version
 from toolkit.system.command import EXPECTED
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from toolkit.score.overlap import PieceSplitter
 
+R = TypeVar("R", bound=RunSettings)
 LIVES = 5  # ours: workers that may die over one shard before the run stops
 RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is room, before it counts as dead
 DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
@@ -159,8 +161,9 @@ def _load_pipeline(job: Job) -> Pipeline:
 
 @contextlib.contextmanager
 def making_on_ray(
-    run: RunSettings,
-    load: Callable[[PartialState], Pipeline],
+    run: R,
+    load: Callable[[R, PartialState], Pipeline],
+    state: PartialState,
     files: Mapping[str, list[str | Path]],
     models: Mapping[str, str],
     contents: Mapping[str, str],
@@ -171,6 +174,7 @@ def making_on_ray(
     Args:
         run: The settings of the run.
         load: See `builders.build.build_parabank`.
+        state: This process, which computes nothing.
         files: The files that the run reads, by setting.
         models: The models that it loads, by setting.
         contents: What files and models are known by.
@@ -186,12 +190,37 @@ def making_on_ray(
         if setting in lists or _names(getattr(run, setting, None), paths)
     }
     with connected(run.ray_address) as alone:
-        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named_files, models, contents), alone)
+        run = settled(run, run.shards_dir, models.values(), state, partial(_room_of_worker, run.dtype))
+        job = Job(partial(load, run), run.threads, run.keep, os.getcwd(), named_files, models, contents)
+        start = starter(job, alone)
         first = start()
         card = first.card.options(max_task_retries=WHENEVER).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
         make = partial(make_shards, first=first, start=start, most=run.ray_workers)
-        yield Making(make, pieces, models_of_card)
+        yield Making(make, pieces, models_of_card, run.batch_sizes)
+
+
+def _room_of_worker(dtype: str) -> int | None:
+    """`toolkit.models.batch_sizes.room` on a machine of the cluster, before a worker has loaded anything there.
+
+    Args:
+        dtype: Of the run.
+    """
+    import ray
+
+    from toolkit.models.batch_sizes import room
+
+    if not _has_gpus():
+        return None
+    asked = ray.remote(lambda: room("cuda", dtype)).options(num_gpus=1, num_cpus=0)
+    return result(asked.remote())
+
+
+def _has_gpus() -> bool:
+    """Whether the cluster has a GPU, so that every worker gets one."""
+    import ray
+
+    return ray.cluster_resources().get("GPU", 0) >= 1
 
 
 def _names(value: object, paths: list[str | Path]) -> bool:
@@ -302,7 +331,7 @@ def starter(job: Job, alone: bool) -> Callable[[], Any]:
 
     resources = ray.cluster_resources()
     cores = min(job.threads, int(resources.get("CPU", 1))) if alone else job.threads
-    room = {"num_gpus": 1, "num_cpus": 1} if resources.get("GPU", 0) >= 1 else {"num_cpus": cores}
+    room = {"num_gpus": 1, "num_cpus": 1} if _has_gpus() else {"num_cpus": cores}
     start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 

@@ -247,12 +247,14 @@ def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read
     monkeypatch.setattr(on_ray, "connected", lambda address: contextlib.nullcontext(True))
     monkeypatch.setattr(on_ray, "starter", starter)
     named = {"idf": "./idf.json", "ppdb": "./ppdb.gz", "prompt": "paraphrase", "text": ["a.txt"], "bitext": ["b.tsv"]}
-    run = SimpleNamespace(ray_address=None, threads=1, keep="all", known_words=None, **named)
+    run = SimpleNamespace(
+        ray_address=None, dtype="auto", threads=1, keep="all", known_words=None, CPU_BATCHES={}, shards_dir=".", **named
+    )
     read = {"idf": [Path("idf.json")], "ppdb": ["./ppdb.gz"], "text": ["a.txt"]}
     files = {**read, "prompt": [Path("of/the/toolkit.txt")], "bitext": ["b.tsv"], "known_words": []}
     with (
         pytest.raises(RuntimeError, match="enough"),
-        on_ray.making_on_ray(run, lambda state: None, files, {}, {}, ["text", "decontaminate"]),
+        on_ray.making_on_ray(run, lambda run, state: None, None, files, {}, {}, ["text", "decontaminate"]),
     ):
         pass
     assert jobs[0].files == read
