@@ -45,7 +45,10 @@ R = TypeVar("R", bound=RunSettings)
 LIVES = 5  # ours: workers that may die over one shard before the run stops
 RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is room, before it counts as dead
 DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
-WAITING = "no worker of Ray is ready yet; each takes a GPU if the cluster has one, else a core for each of --threads"
+WAITING = (
+    "no worker of Ray is ready yet; each takes a GPU, or its part by --workers_per_gpu, if the cluster has one, else a "
+    "core for each of --threads"
+)
 PATIENCE = 60.0  # ours: seconds without a worker until a line says what is waited for
 OVERDUE, LEAST_OVERDUE = 10, 60.0  # ours: times the median of the shards, and seconds, after which one is overdue
 LOOK, FAILURES = 5.0, 2  # ours: seconds between looks at the head of the cluster, and failures until it is gone
@@ -190,9 +193,11 @@ def making_on_ray(
         if setting in lists or _names(getattr(run, setting, None), paths)
     }
     with connected(run.ray_address) as alone:
-        run = settled(run, run.shards_dir, models.values(), state, partial(_room_of_worker, run.dtype))
+        run = settled(
+            run, run.shards_dir, models.values(), state, partial(_room_of_worker, run.dtype, run.workers_per_gpu)
+        )
         job = Job(partial(load, run), run.threads, run.keep, os.getcwd(), named_files, models, contents)
-        start = starter(job, alone)
+        start = starter(job, alone, run.workers_per_gpu)
         first = start()
         card = first.card.options(max_task_retries=WHENEVER).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
@@ -200,20 +205,31 @@ def making_on_ray(
         yield Making(make, pieces, models_of_card, run.batch_sizes)
 
 
-def _room_of_worker(dtype: str) -> int | None:
+def _room_of_worker(dtype: str, per_gpu: int) -> int | None:
     """`toolkit.models.batch_sizes.room` on a machine of the cluster, before a worker has loaded anything there.
 
     Args:
         dtype: Of the run.
+        per_gpu: Workers that share a GPU.
     """
     import ray
 
     from toolkit.models.batch_sizes import room
+    from toolkit.models.precision import default_device
 
     if not _has_gpus():
         return None
-    asked = ray.remote(lambda: room("cuda", dtype)).options(num_gpus=1, num_cpus=0)
+    asked = ray.remote(lambda: room(default_device(), dtype, per_gpu)).options(num_gpus=_share(per_gpu), num_cpus=0)
     return result(asked.remote())
+
+
+def _share(per_gpu: int) -> float:
+    """The part of a GPU that a worker asks for, in Ray's steps of 1/10,000, so that all of a GPU's have room.
+
+    >>> _share(1), _share(4), _share(7)
+    (1.0, 0.25, 0.1428)
+    """
+    return 10_000 // per_gpu / 10_000
 
 
 def _has_gpus() -> bool:
@@ -317,8 +333,8 @@ def _check_reached(address: str) -> None:
     socket.create_connection((host, int(port)), timeout=REACH).close()
 
 
-def starter(job: Job, alone: bool) -> Callable[[], Any]:
-    """A function that starts a worker for a job: with a GPU if the cluster has one, else with a core for each thread.
+def starter(job: Job, alone: bool, per_gpu: int = 1) -> Callable[[], Any]:
+    """A function that starts a worker for a job: with its part of a GPU if there is one, else with a core a thread.
 
     Ray starts it on a machine that has the room, now or when one joins, and again after a death. It does not repeat the
     shard that a dead worker was making, because another worker may be free before this one is there again.
@@ -326,12 +342,13 @@ def starter(job: Job, alone: bool) -> Callable[[], Any]:
     Args:
         job: What the worker has to know.
         alone: Whether this is the only machine; a worker asks for no more cores than it has, because none joins.
+        per_gpu: Workers that share a GPU.
     """
     import ray
 
     resources = ray.cluster_resources()
     cores = min(job.threads, int(resources.get("CPU", 1))) if alone else job.threads
-    room = {"num_gpus": 1, "num_cpus": 1} if _has_gpus() else {"num_cpus": cores}
+    room = {"num_gpus": _share(per_gpu), "num_cpus": 1.0} if _has_gpus() else {"num_cpus": cores}
     start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 
