@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.chat.settings import LM, SEVERAL
@@ -16,6 +16,7 @@ from toolkit.data.shards import read_inputs
 from toolkit.generate.prompt import make_prompt, prompt_file
 from toolkit.models.coverage import covers
 from toolkit.paraphraser.names import ENCODER, installed_critic
+from toolkit.run.batches import settled
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.mirror import fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.run.shard_runs import FREE, RAY, RunSettings, check_run, make_shards, record_of, started
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from toolkit.translator.load import Translator
 
 
+R = TypeVar("R", bound=RunSettings)
 BATCH_TOKENS = 8192  # ours: of a scoring batch of a language model, or of candidates that one wrote
 HOPELESS = 0.5  # ours: of the floor; what is less probably usable before it is read back will not pass after it
 JUDGE = "the judge of paraphrases"
@@ -53,12 +55,12 @@ class _Source:
 
 
 def build_parabank(
-    run: RunSettings,
+    run: R,
     name: str,
     files: Mapping[str, list[str | Path]],
     models: Mapping[str, str],
-    load: Callable[[PartialState], Pipeline],
-    recorded: RunSettings | None = None,
+    load: Callable[[R, PartialState], Pipeline],
+    recorded: R | None = None,
     choose: Callable[[PartialState], Path] | None = None,
     check: Callable[[int], None] | None = None,
     lists: Collection[str] = (),
@@ -72,8 +74,8 @@ def build_parabank(
         name: The name of the builder, which is also that of its card.
         files: The files that the run reads, by setting.
         models: The models that the run loads, by setting.
-        load: Loads the models; called after all checks that do not need them. With Ray every worker calls it, so it
-            holds nothing but settings.
+        load: Loads the models; called after all checks that do not need them, with the settings of the run and its
+            batch sizes. With Ray every worker calls it, so it holds nothing but settings.
         recorded: The settings that are recorded and compared when the run is resumed; `run` if None.
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
         check: Called with the number of references before anything is decoded; raises ValueError if they are not
@@ -90,7 +92,8 @@ def build_parabank(
     """
     from toolkit.package.build import check_package, package_parabank
 
-    state, recorded, output = processes(exchange=False), recorded or run, working_folder(run.output_dir)
+    state = processes(exchange=False, computes=run.engine != RAY)
+    recorded, output = recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
         models = {**models, **({} if run.server else {"model": run.model or ""})}  # nobody knows what a server changes
         make_prompt(run)  # a prompt that cannot be used is an error before anything else
@@ -107,10 +110,10 @@ def build_parabank(
     if run.engine == RAY:
         from builders.on_ray import making_on_ray  # Ray is an extra
 
-        starting = making_on_ray(run, load, files, models, contents, lists)
+        starting = making_on_ray(run, load, state, files, models, contents, lists)
     else:
-        starting = _making_here(run, load, state)
-    with starting as making, started(recorded, name, state, contents) as inputs:
+        starting = _making_here(run, load, models, state)
+    with starting as making, started(replace(recorded, **making.sizes), name, state, contents) as inputs:
         if check:
             check(read_inputs(run.shards_dir)["rows"])
         if state.is_main_process:
@@ -131,7 +134,9 @@ def build_parabank(
 
 
 @contextlib.contextmanager
-def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], state: PartialState) -> Iterator[Making]:
+def _making_here(
+    run: R, load: Callable[[R, PartialState], Pipeline], models: Mapping[str, str], state: PartialState
+) -> Iterator[Making]:
     """Load the models into this process, which makes its share of the shards."""
     import torch
 
@@ -139,7 +144,8 @@ def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], sta
 
     torch.set_num_threads(run.threads)
     tell_idle_gpus()
-    pipeline = load(state)
+    run = settled(run, run.shards_dir, models.values(), state)
+    pipeline = load(run, state)
 
     def make(inputs: list[Path], send: Callable[[Path], None]) -> None:
         def write(shard: Path, rows: Iterable[Row]) -> None:
@@ -148,7 +154,7 @@ def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], sta
 
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
 
-    yield Making(make, pipeline.pieces, pipeline.models)
+    yield Making(make, pipeline.pieces, pipeline.models, run.batch_sizes)
 
 
 def _tell_replaced(output: Path, shards: Path) -> None:

@@ -22,11 +22,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.data.progress import rows_bar
 from toolkit.data.shards import count_rows, output_of
+from toolkit.run.batches import settled
 from toolkit.run.shard_runs import RunSettings, few_collections, make_shard
 from toolkit.system.code_version import check_code, code_version
 from toolkit.system.command import EXPECTED
@@ -40,10 +41,14 @@ if TYPE_CHECKING:
 
     from toolkit.score.overlap import PieceSplitter
 
+R = TypeVar("R", bound=RunSettings)
 LIVES = 5  # ours: workers that may die over one shard before the run stops
 RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is room, before it counts as dead
 DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
-WAITING = "no worker of Ray is ready yet; each takes a GPU if the cluster has one, else a core for each of --threads"
+WAITING = (
+    "no worker of Ray is ready yet; each takes a GPU, or its part by --workers_per_gpu, if the cluster has one, else a "
+    "core for each of --threads"
+)
 PATIENCE = 60.0  # ours: seconds without a worker until a line says what is waited for
 OVERDUE, LEAST_OVERDUE = 10, 60.0  # ours: times the median of the shards, and seconds, after which one is overdue
 LOOK, FAILURES = 5.0, 2  # ours: seconds between looks at the head of the cluster, and failures until it is gone
@@ -159,8 +164,9 @@ def _load_pipeline(job: Job) -> Pipeline:
 
 @contextlib.contextmanager
 def making_on_ray(
-    run: RunSettings,
-    load: Callable[[PartialState], Pipeline],
+    run: R,
+    load: Callable[[R, PartialState], Pipeline],
+    state: PartialState,
     files: Mapping[str, list[str | Path]],
     models: Mapping[str, str],
     contents: Mapping[str, str],
@@ -171,6 +177,7 @@ def making_on_ray(
     Args:
         run: The settings of the run.
         load: See `builders.build.build_parabank`.
+        state: This process, which computes nothing.
         files: The files that the run reads, by setting.
         models: The models that it loads, by setting.
         contents: What files and models are known by.
@@ -186,12 +193,50 @@ def making_on_ray(
         if setting in lists or _names(getattr(run, setting, None), paths)
     }
     with connected(run.ray_address) as alone:
-        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named_files, models, contents), alone)
+        run = settled(
+            run, run.shards_dir, models.values(), state, partial(_room_of_worker, run.dtype, run.workers_per_gpu)
+        )
+        job = Job(partial(load, run), run.threads, run.keep, os.getcwd(), named_files, models, contents)
+        start = starter(job, alone, run.workers_per_gpu)
         first = start()
         card = first.card.options(max_task_retries=WHENEVER).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
         make = partial(make_shards, first=first, start=start, most=run.ray_workers)
-        yield Making(make, pieces, models_of_card)
+        yield Making(make, pieces, models_of_card, run.batch_sizes)
+
+
+def _room_of_worker(dtype: str, per_gpu: int) -> int | None:
+    """`toolkit.models.batch_sizes.room` on a machine of the cluster, before a worker has loaded anything there.
+
+    Args:
+        dtype: Of the run.
+        per_gpu: Workers that share a GPU.
+    """
+    import ray
+
+    from toolkit.models.batch_sizes import room
+    from toolkit.models.precision import default_device
+
+    if not _has_gpus():
+        return None
+    asked = ray.remote(lambda: room(default_device(), dtype, per_gpu)).options(num_gpus=_share(per_gpu), num_cpus=0)
+    return result(asked.remote())
+
+
+def _share(per_gpu: int) -> float:
+    """The part of a GPU that a worker asks for, in Ray's steps of 1/10,000, so that all of a GPU's have room.
+
+    >>> _share(1), _share(4), _share(7)
+    (1.0, 0.25, 0.1428)
+    """
+    return 10_000 // per_gpu / 10_000
+
+
+def _has_gpus() -> bool:
+    """Whether the cluster has a GPU, so that every worker gets one."""
+    import ray
+
+    return ray.cluster_resources().get("GPU", 0) >= 1
 
 
 def _names(value: object, paths: list[str | Path]) -> bool:
@@ -288,8 +333,8 @@ def _check_reached(address: str) -> None:
     socket.create_connection((host, int(port)), timeout=REACH).close()
 
 
-def starter(job: Job, alone: bool) -> Callable[[], Any]:
-    """A function that starts a worker for a job: with a GPU if the cluster has one, else with a core for each thread.
+def starter(job: Job, alone: bool, per_gpu: int = 1) -> Callable[[], Any]:
+    """A function that starts a worker for a job: with its part of a GPU if there is one, else with a core a thread.
 
     Ray starts it on a machine that has the room, now or when one joins, and again after a death. It does not repeat the
     shard that a dead worker was making, because another worker may be free before this one is there again.
@@ -297,12 +342,13 @@ def starter(job: Job, alone: bool) -> Callable[[], Any]:
     Args:
         job: What the worker has to know.
         alone: Whether this is the only machine; a worker asks for no more cores than it has, because none joins.
+        per_gpu: Workers that share a GPU.
     """
     import ray
 
     resources = ray.cluster_resources()
     cores = min(job.threads, int(resources.get("CPU", 1))) if alone else job.threads
-    room = {"num_gpus": 1, "num_cpus": 1} if resources.get("GPU", 0) >= 1 else {"num_cpus": cores}
+    room = {"num_gpus": _share(per_gpu), "num_cpus": 1.0} if _has_gpus() else {"num_cpus": cores}
     start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
@@ -62,16 +62,18 @@ class ParaBank(Settings):
         paraphrases: The most paraphrases of a reference, chosen by predicted judgment; 0 keeps all.
         guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
             Not in the paper.
-        batch_rows: Hypotheses in a decoding batch.
+        batch_rows: Hypotheses in a decoding batch. None is 1,200 on a CPU, and by its memory on a GPU.
         seed: Seed of the random choice of words, inflections and paraphrases.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 1200}  # ours: 100 searches
 
     systems: Annotated[str, checked_by(_check_systems)] = "1-34"  # section 5.3: all without PPDB, as for CzEng
     beam: Annotated[Size, at_most(MAX_BEAM)] = 12  # ours: ParaNMT's, because the paper names none
     # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
     paraphrases: Most = 0
     guards: Guards = field(default_factory=list)  # ours
-    batch_rows: Size = 1200  # ours: 100 searches
+    batch_rows: Size | None = None
     seed: Seed = 0
 
 
@@ -108,11 +110,13 @@ def parabank(
     from toolkit.generate.constrain import constrain_rows
     from toolkit.generate.recipes import constraint_sets
     from toolkit.generate.systems import RECIPES, parse_systems
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.score.judgment import judgment_rows
     from toolkit.score.overlap import overlap_rows
     from toolkit.select.filter import refuse_copies
     from toolkit.select.rank import rank_by_judgment
 
+    settings = batches_of(settings, forward)
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]
 
     def list_sets(row: Row) -> list[tuple[str | None, ConstraintSet]]:  # 3.2 selection of lexical constraints, table 3
@@ -125,7 +129,7 @@ def parabank(
 
     if generate is None:
         rows = constrain_rows(  # 2.3 lexically constrained decoding; 5.3 identical outputs are merged
-            rows, forward, list_sets, settings.beam, settings.batch_rows, known_words=lexicon.known_words
+            rows, forward, list_sets, settings.beam, settings.batch_sizes["batch_rows"], known_words=lexicon.known_words
         )
     else:
         rows = generate(rows)
@@ -210,7 +214,7 @@ def build(run: ParaBankRun) -> dict:
         files["ppdb"] = [run.ppdb]
     if run.known_words:
         files["known_words"] = [words_file(run.known_words)]
-    return build_parabank(run, "parabank", files, {"forward": run.forward}, lambda state: _load(run, state))
+    return build_parabank(run, "parabank", files, {"forward": run.forward}, _load)
 
 
 def _load(run: ParaBankRun, state: PartialState) -> Pipeline:

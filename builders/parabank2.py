@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import MinUsable, build_parabank, judge_models, load_forward, load_judge, load_source
 from builders.pipeline import Pipeline
@@ -70,10 +70,14 @@ class ParaBank2(Settings):
         min_usable: The least probability, in [0, 1], that a reader would call a paraphrase usable, in English: the best
             candidates of the clusters are judged (`toolkit.score.judge`), and ranked by it. None, as in the paper,
             judges none.
-        batch_rows: Rows of a decoding batch; samples of a sentence with equal beginnings share one.
-        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
+        batch_rows: Rows of a decoding batch; samples of a sentence with equal beginnings share one. None is 2,400 on a
+            CPU, and by its memory on a GPU.
+        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side. None is 8,192
+            on a CPU, and by its memory on a GPU.
         seed: Seed of the constraints and the samples.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 2400, "batch_tokens": 8192}  # ours: some 30 short sentences, or 16 long ones
 
     constraint_sets: Count = 5  # section 3.3
     samples_per_set: Count = 30  # section 3.3
@@ -86,8 +90,8 @@ class ParaBank2(Settings):
     paraphrases: Count = 5  # section 3.3
     guards: Guards = field(default_factory=list)  # ours
     min_usable: MinUsable | None = None  # ours
-    batch_rows: Count = 2400  # ours: some 30 short sentences, or 16 long ones
-    batch_tokens: Count = 8192  # ours
+    batch_rows: Count | None = None
+    batch_tokens: Count | None = None
     seed: Seed = 0
 
     def __post_init__(self) -> None:
@@ -122,12 +126,14 @@ def parabank2(
     """
     # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.sample import sample_rows
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.score.dual import dual_rows
     from toolkit.score.overlap import overlap_rows
     from toolkit.select.cluster import cluster_rows
     from toolkit.select.filter import refuse_dual, refuse_unknown_words
     from toolkit.select.rank import rank_rows
 
+    settings = batches_of(settings, forward, backward)
     if generate is None:
         rows = sample_rows(  # 2.1 constrained sampling
             rows,
@@ -136,7 +142,7 @@ def parabank2(
             settings.samples_per_set,
             settings.top_k,
             settings.constraint_rate,
-            settings.batch_rows,
+            settings.batch_sizes["batch_rows"],
             settings.seed,
             settings.min_p,
             settings.forbid,
@@ -145,7 +151,7 @@ def parabank2(
         rows = generate(rows)
     rows = refuse_unknown_words(rows, known_words)  # ours; without known words it refuses nothing
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
-    rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
+    rows = dual_rows(rows, backward, settings.batch_sizes["batch_tokens"])  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
     rows = overlap_rows(rows, forward.target)  # 3.6, for the card and for users who want fewer near copies
@@ -206,9 +212,9 @@ def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:
     judge = judge_models(run.min_usable)
     if isinstance(run, ParaBank2TextRun):
         files, models = {"text": [*run.text], **files}, {"forward": run.pivot[1], "backward": run.pivot[0], **judge}
-        return build_parabank(run, "parabank2", files, models, lambda state: _load_text(run, state))
+        return build_parabank(run, "parabank2", files, models, _load_text)
     files, models = {"bitext": [*run.bitext], **files}, {"forward": run.forward, "backward": run.backward, **judge}
-    return build_parabank(run, "parabank2", files, models, lambda state: _load(run, state))
+    return build_parabank(run, "parabank2", files, models, _load)
 
 
 def _load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
@@ -230,8 +236,10 @@ def _load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
     source, judge = load_source(run, state, forward), load_judge(run.min_usable, state)
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
 
+    rows_at_once = run.batch_sizes["batch_rows"]
+
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:
-        sourced = list(sourced_rows(rows, backward, between, run.pivot_beam, run.batch_rows))
+        sourced = list(sourced_rows(rows, backward, between, run.pivot_beam, rows_at_once))
         finished_rows = parabank2(
             (row for row in sourced if row.source), forward, backward, run, known, source.generate, judge.generate
         )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import build_parabank, load_source
 from builders.pipeline import Pipeline
@@ -57,11 +57,14 @@ class ParaNet(Settings):
         diversity_weight: Weight of the diversity.
         jaccard: The first term of the diversity: "distance", or "similarity" as printed.
         paraphrases: The most paraphrases of a reference.
-        batch_rows: Hypotheses in a decoding batch.
-        batch_tokens: Size of a scoring batch: texts times the tokens of the longest.
+        batch_rows: Hypotheses in a decoding batch. None is 1,200 on a CPU, and by its memory on a GPU.
+        batch_tokens: Size of a scoring batch: texts times the tokens of the longest. None is 8,192 on a CPU, and by its
+            memory on a GPU.
         batch_texts: Texts in an encoding batch.
         seed: Seed of the orders.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 1200, "batch_tokens": 8192}  # ours
 
     permutations: Annotated[Count, at_most(MAX_PERMUTATIONS)] = PERMUTATIONS
     drop_rate: Share = DROP_RATE
@@ -72,8 +75,8 @@ class ParaNet(Settings):
     diversity_weight: Weight = Weights().diversity
     jaccard: Annotated[str, one_of(JACCARD)] = "distance"  # section 3.3.3 says distance and prints a similarity
     paraphrases: Count = 1  # section 3.3: "select the best candidate"
-    batch_rows: Count = 1200  # ours
-    batch_tokens: Count = 8192  # ours
+    batch_rows: Count | None = None
+    batch_tokens: Count | None = None
     batch_texts: Count = 64  # ours
     seed: Seed = 0
 
@@ -127,10 +130,12 @@ def paranet(rows: Iterable[Row], parts: _Parts, settings: ParaNet, weights: Weig
 def _score_candidates(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> Iterator[Row]:
     """Sections 3.1 to 3.3.3: the rows with their candidates and the three scores of each."""
     from toolkit.generate.infill import infill_rows
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.score.fluency import fluency_rows
     from toolkit.score.semantic import measured_rows
     from toolkit.select.filter import refuse_repeats
 
+    settings = batches_of(settings, parts.infiller or parts.language_model)
     if parts.infiller is not None:
         rows = infill_rows(  # 3.1 keywords: extraction, filtering, substitution, permutation; 3.2 generation
             rows,
@@ -140,8 +145,8 @@ def _score_candidates(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> 
             settings.permutations,
             settings.drop_rate,
             settings.beam,
-            settings.batch_rows,
-            settings.batch_tokens,
+            settings.batch_sizes["batch_rows"],
+            settings.batch_sizes["batch_tokens"],
             settings.seed,
         )
     elif parts.generate is not None:
@@ -149,7 +154,7 @@ def _score_candidates(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> 
     rows = refuse_repeats(rows)  # ours: the order of the reference itself brings copies of it
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = measured_rows(rows, parts.measure)  # 3.3.1
-    rows = fluency_rows(rows, parts.language_model, settings.batch_tokens)  # 3.3.2
+    rows = fluency_rows(rows, parts.language_model, settings.batch_sizes["batch_tokens"])  # 3.3.2
     return diversity_rows(rows, settings.jaccard)  # 3.3.3
 
 
@@ -206,7 +211,7 @@ def build(run: ParaNetRun) -> dict:
     names = ("infiller", "fluency_model", "semantic_model") if run.generator == PAPER else SCORING
     models = {name: getattr(run, name) for name in names}
     lists = ["text", "decontaminate"] if run.fit_weights else []  # the weights are fitted to rows of the input
-    return build_parabank(run, "paranet", files, models, lambda state: _load(run, state), lists=lists)
+    return build_parabank(run, "paranet", files, models, _load, lists=lists)
 
 
 def _load(run: ParaNetRun, state: PartialState) -> Pipeline:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
@@ -40,13 +40,15 @@ class ParaNMT(Settings):
         beam: Beam size; the best hypothesis becomes the paraphrase.
         guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
             Not in the paper.
-        batch_rows: Hypotheses in a decoding batch.
+        batch_rows: Hypotheses in a decoding batch. None is 1,200 on a CPU, and by its memory on a GPU.
         batch_texts: Texts in an encoding batch.
     """
 
+    CPU_BATCHES: ClassVar = {"batch_rows": 1200}  # ours: 100 sentences
+
     beam: Beam = 12  # section 3.1
     guards: Guards = field(default_factory=list)  # ours
-    batch_rows: Count = 1200  # ours: 100 sentences
+    batch_rows: Count | None = None
     batch_texts: Count = 64  # ours
 
 
@@ -71,12 +73,16 @@ def paranmt(
     """
     # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.translate import translate_rows
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.score.overlap import trigram_rows
     from toolkit.score.semantic import semantic_rows
     from toolkit.select.rank import rank_all
 
+    settings = batches_of(settings, forward)
     if generate is None:  # 3.1; and 5.4, the translation score
-        generate = partial(translate_rows, translator=forward, beam=settings.beam, batch_rows=settings.batch_rows)
+        generate = partial(
+            translate_rows, translator=forward, beam=settings.beam, batch_rows=settings.batch_sizes["batch_rows"]
+        )
     rows = generate(rows)
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = trigram_rows(rows)  # 5.4, footnote 6
@@ -113,7 +119,7 @@ def build(run: ParaNMTRun) -> dict:
         "paranmt",
         {"bitext": [*run.bitext]},
         models,
-        lambda state: _load(run, state),
+        _load,
         recorded=replace(run, **asdict(DecileSettings())),
         choose=lambda state: chosen(run, state),
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
@@ -41,15 +41,18 @@ class ParaZh(Settings):
             the characters of the reference.
         guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
             Not in the paper.
-        batch_rows: Hypotheses in a decoding batch.
-        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
+        batch_rows: Hypotheses in a decoding batch. None is 1,200 on a CPU, and by its memory on a GPU.
+        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side. None is 8,192
+            on a CPU, and by its memory on a GPU.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 1200, "batch_tokens": 8192}  # ours: 80 sentences
 
     beam: Beam = 15  # section 2.4
     min_edit_ratio: Annotated[float, at_least(0, ": 0 refuses nothing")] = 0.12  # section 2.4
     guards: Guards = field(default_factory=list)  # ours
-    batch_rows: Count = 1200  # ours: 80 sentences
-    batch_tokens: Count = 8192  # ours
+    batch_rows: Count | None = None
+    batch_tokens: Count | None = None
 
 
 def parazh(
@@ -73,19 +76,22 @@ def parazh(
     """
     # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.translate import translate_rows
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.score.dual import dual_rows
     from toolkit.score.edit_ratio import edit_rows
     from toolkit.select.filter import refuse_edit_ratio
     from toolkit.select.rank import rank_by_dual_sum
 
-    beam = settings.beam
+    settings, beam = batches_of(settings, forward, backward), settings.beam
     if generate is None:  # "a beam size of 15", and "all Chinese beam search candidates"
-        generate = partial(translate_rows, translator=forward, beam=beam, batch_rows=settings.batch_rows, n_best=beam)
+        generate = partial(
+            translate_rows, translator=forward, beam=beam, batch_rows=settings.batch_sizes["batch_rows"], n_best=beam
+        )
     rows = generate(rows)
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = edit_rows(rows)
     rows = refuse_edit_ratio(rows, settings.min_edit_ratio)  # "a minimum edit-distance ratio of 12%"
-    rows = dual_rows(rows, backward, settings.batch_tokens)  # equation 1
+    rows = dual_rows(rows, backward, settings.batch_sizes["batch_tokens"])  # equation 1
     return rank_by_dual_sum(rows)  # "the candidate with the highest p_dual"
 
 
@@ -116,7 +122,7 @@ def build(run: ParaZhRun) -> dict:
         "parazh",
         {"bitext": [*run.bitext]},
         models,
-        lambda state: _load(run, state),
+        _load,
         recorded=replace(run, **asdict(BestSettings())),
         choose=lambda state: chosen(run, state),
         check=lambda references: check_enough(run, references, "lines that cleaning has kept"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.data.rows import Row
 from toolkit.system.contents import contents_of
@@ -39,11 +39,13 @@ class Making:
         make: Makes the shards of these input shards that are not finished, and calls a function with each.
         pieces: As of the pipeline.
         models: As of the pipeline.
+        sizes: The batch sizes of the run, by setting.
     """
 
     make: Callable[[list[Path], Callable[[Path], None]], None]
     pieces: PieceSplitter | None
     models: list[dict]
+    sizes: dict[str, Any]
 
 
 def contents_of_run(files: Mapping[str, list[str | Path]], models: Mapping[str, str]) -> dict[str, str]:

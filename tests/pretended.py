@@ -372,8 +372,13 @@ def _has_storage(tensor: Tensor) -> bool:
 
 
 @contextlib.contextmanager
-def pretended_cuda(devices: int = 1) -> Iterator[Gpu]:
-    """This machine has CUDA devices inside of the block, like those of an H100."""
+def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
+    """This machine has CUDA devices inside of the block, like those of an H100.
+
+    Args:
+        devices: How many.
+        free: Bytes of memory that are free on each.
+    """
     gpu = Gpu(devices)
     card = SimpleNamespace(name="pretended", major=9, minor=0, total_memory=80 << 30, multi_processor_count=132)
     asking, dtype_of, autocast = torch.is_autocast_enabled, torch.get_autocast_dtype, torch.autocast.__init__
@@ -405,7 +410,7 @@ def pretended_cuda(devices: int = 1) -> Iterator[Gpu]:
         "get_device_properties": lambda *_: card,
         "get_device_name": lambda *_: card.name,
         "get_device_capability": lambda *_: (card.major, card.minor),
-        "mem_get_info": lambda *_: (78 << 30, 80 << 30),
+        "mem_get_info": lambda *_: (free, 80 << 30),
         "memory_allocated": lambda *_: 0,
         "max_memory_allocated": lambda *_: 0,
         "empty_cache": nothing,

@@ -26,6 +26,7 @@ from toolkit.decode import shared
 from toolkit.decode.constraint_set import times_said
 from toolkit.decode.engine import Engine
 from toolkit.encoder.load import load_embedder
+from toolkit.generate import sample as sample_stage
 from toolkit.generate.language_model import Asking, ask_rows
 from toolkit.generate.prompt import read_prompt
 from toolkit.paraphraser.settings import Paraphrasing
@@ -44,10 +45,10 @@ SETTINGS = Paraphrasing(  # random weights pass no guard and no threshold
 
 
 @contextlib.contextmanager
-def on_gpu(devices: int = 1) -> Iterator[None]:
+def on_gpu(devices: int = 1, free: int = 78 << 30) -> Iterator[None]:
     """The machine has GPUs, and what is loaded without a device is on one of them."""
     processes._tell_idle.cache_clear()
-    with pretended_cuda(devices) as gpu:
+    with pretended_cuda(devices, free) as gpu:
         gpu.reset()
         yield
         assert sum(gpu.kernels.values()) > 100, "it computed elsewhere"
@@ -176,6 +177,62 @@ def test_a_whole_build(in_float64, tmp_path, capsys):
         on_one_of_two = made("gpu")
     assert on_one_of_two == on_cpu and sum(len(texts) for _, texts in on_cpu) > 20
     assert capsys.readouterr().err.count("2 GPUs, one is used: --processes 2") == 1
+
+
+def test_a_run_keeps_the_batches_that_it_began_with(in_float64, monkeypatch, tmp_path):
+    models = {"forward": str(tiny.folder(tiny.BRIEF) / "de-en"), "backward": str(tiny.folder(tiny.BRIEF) / "en-de")}
+    source = {"bitext": [str(tiny.DEMO)], "source_lang": "de", "lang": "en", "limit": 4, "shard_rows": 2}
+    limits = {"constraint_sets": 1, "samples_per_set": 4, "clusters": 2, "paraphrases": 1, "max_dual_nll": 30.0}
+    run = ParaBank2Run(**source, **models, **limits, threads=1, output_dir=str(tmp_path / "bank"))
+    used, sizes_of = [], ParaBank2Run.batch_sizes.fget
+
+    def noted(settings: ParaBank2Run) -> dict[str, int]:
+        used.append((settings.batch_rows, settings.batch_tokens))
+        return sizes_of(settings)
+
+    monkeypatch.setattr(ParaBank2Run, "batch_sizes", property(noted))
+
+    def recorded() -> tuple[int, int]:
+        record = json.loads((run.shards_dir / "settings.json").read_text())
+        return record["batch_rows"], record["batch_tokens"]
+
+    with on_gpu(free=100 << 20):
+        build(run)
+    first = recorded()
+    assert 1 < first[0] < 16_384 and 1 < first[1] <= 65_536 and set(used) == {first}
+    shard = sorted(run.shards_dir.glob("rows-*"))[1]
+    for machine in (on_gpu(), contextlib.nullcontext()):  # with more memory, and without a GPU
+        used.clear()
+        shard.unlink()  # as where the run was killed before it
+        with machine:
+            build(run)
+        assert recorded() == first and set(used) == {first} and shard.exists()
+    with pytest.raises(ValueError, match=f"batch_rows was {first[0]}, now 5; take them back"):
+        build(replace(run, batch_rows=5))
+    given = replace(run, batch_rows=5, output_dir=str(tmp_path / "given"))
+    with on_gpu():
+        build(given)
+    assert json.loads((given.shards_dir / "settings.json").read_text())["batch_rows"] == 5
+
+
+def test_a_paraphraser_takes_what_the_memory_allows(in_float64, monkeypatch):
+    seen: list[int] = []
+    batches = sample_stage.batches
+
+    def noted(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
+        seen.append(batch_rows)
+        return batches(order, tokens, each, batch_rows)
+
+    monkeypatch.setattr(sample_stage, "batches", noted)
+    model = str(tiny.folder(tiny.BRIEF) / "de-en")
+    on_cpu = toolkit.Paraphraser(model, "en", settings=SETTINGS)
+    assert on_cpu.batch_sizes == {"batch_rows": 2400, "batch_tokens": 8192}
+    with on_gpu():
+        paraphraser = toolkit.Paraphraser(model, "en", settings=SETTINGS)
+        paraphraser.paraphrase(TEXTS[:1])
+        paraphraser.settings = replace(SETTINGS, batch_rows=9)
+        paraphraser.paraphrase(TEXTS[:1])
+    assert paraphraser.batch_sizes == {"batch_rows": 16_384, "batch_tokens": 65_536} and seen == [16_384, 9]
 
 
 def test_a_file_is_augmented(in_float64, tmp_path: Path):

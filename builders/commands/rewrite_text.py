@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from toolkit.bitext.languages import Language
 from toolkit.models.coverage import of_language
@@ -39,10 +39,12 @@ class Rewriting(Settings):
         idf: IDF table of parabank count idf, or "starter/de-en" for that of the starter's English training text.
         lang: Language of the texts (ISO 639-1).
         beam: Beam size.
-        batch_rows: Hypotheses in a decoding batch.
+        batch_rows: Hypotheses in a decoding batch. None is 1,200 on a CPU, and by its memory on a GPU.
         dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
         seed: Seed of the random choice of words and inflections.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 1200}
 
     model: str
     input: str
@@ -51,7 +53,7 @@ class Rewriting(Settings):
     idf: Annotated[str, of_language] | None = None
     lang: Language = "en"
     beam: Rows = 12
-    batch_rows: Rows = 1200
+    batch_rows: Rows | None = None
     dtype: Dtype = "auto"
     seed: int = 0
 
@@ -70,6 +72,7 @@ def _work(s: Rewriting) -> None:
     """
     from toolkit.bitext.idf import Idf, read_idf
     from toolkit.generate.rewrite_file import check_systems, is_rewritten, read_texts, rewrite_lines
+    from toolkit.models.batch_sizes import batches_of
     from toolkit.translator.load import load_translator
 
     check_output_file(Path(s.output), [s.input, *([s.idf] if s.idf else [])], is_rewritten)
@@ -77,6 +80,7 @@ def _work(s: Rewriting) -> None:
     texts = read_texts(Path(s.input))
     idf = read_idf(idf_file(s.idf)) if s.idf else Idf(0, {})
     model = load_translator(s.model, s.dtype, None, s.lang, s.lang)
-    lines, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, s.batch_rows, s.seed)
+    rows_at_once = batches_of(s, model).batch_sizes["batch_rows"]
+    lines, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, rows_at_once, s.seed)
     write_whole(Path(s.output), "".join(lines))
     print(f"{s.output}; not used: {dict(refused) or 'nothing'}", file=sys.stderr)

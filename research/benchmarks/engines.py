@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SETS = 5  # ParaBank 2, section 3.3
 WARM_SENTENCES = 8  # ours: warm-up sentences of a beam search
 CONSTRAINT_RATE = 0.5  # builders.parabank2.ParaBank2.constraint_rate
-BATCH_ROWS = 2400  # builders.parabank2.ParaBank2.batch_rows
+BATCH_ROWS = 2400  # builders.parabank2.ParaBank2.CPU_BATCHES
 
 Decode = Callable[[int], list[int]]  # number of the round -> the number of tokens of every sample, EOS counted
 Search = Callable[[Sequence[int]], list[list[int]]]  # numbers of sentences -> the best hypothesis of each, EOS included

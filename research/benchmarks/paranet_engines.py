@@ -117,12 +117,13 @@ def ours(job: Job, dtype: str) -> dict[str, Any]:
         vars(infill)["informative"] = timed_informative
         rows = [Row(str(n), "", None, None, one.text, "en", "train", one.before, one.after)
                 for n, one in enumerate(sentences)]  # fmt: skip
-        settings = (PERMUTATIONS, DROP_RATE, job.beam, own.batch_rows, own.batch_tokens, job.seed)
+        rows_at_once, tokens_at_once = own.batch_sizes["batch_rows"], own.batch_sizes["batch_tokens"]
+        settings = (PERMUTATIONS, DROP_RATE, job.beam, rows_at_once, tokens_at_once, job.seed)
         steps: dict[str, Callable] = {
             "infilling": lambda some: infill.infill_rows(some, model, STOP_WORDS, None, *settings),
             "copies": refuse_repeats,
             "semantic score": lambda some: semantic_rows(some, encoder, own.batch_texts),
-            "fluency": lambda some: fluency_rows(some, model, own.batch_tokens),
+            "fluency": lambda some: fluency_rows(some, model, tokens_at_once),
             "diversity": diversity_rows,
             "sum": lambda some: comprehensive_rows(some, own.weights),
             "choice": lambda some: rank_by_ranking(some, 1),

@@ -74,7 +74,9 @@ def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, lis
     """Run all pipelines: for each setting one run per seed; and the function that splits a text into pieces."""
     forward, backward = (load_translator(name, options.dtype) for name in (options.forward, options.backward))
     words, idf = read_words(words_file(options.forward)), read_idf(idf_file(options.forward))
-    best = in_shards(rows, lambda shard: translate_rows(shard, forward, ParaNMT().beam, ParaNMT().batch_rows))
+    best = in_shards(
+        rows, lambda shard: translate_rows(shard, forward, ParaNMT().beam, ParaNMT().batch_sizes["batch_rows"])
+    )
     runs: dict[str, list[Run]] = {name: [] for name in SETTINGS}
     for name, (known, settings) in SETTINGS.items():
         lexicon = Lexicon(idf, known_words=words if known else frozenset())

@@ -116,7 +116,9 @@ def main() -> None:
     short = {id: text for id, text in run[BASELINE].items() if len(bare_text(references[id]).split()) <= SHORT_ENOUGH}
     rows = references_of("tatoeba", options.data, "test", TRANSLATED)
     translator = load_translator(options.translator, options.dtype, "cpu")
-    best = in_shards(rows, lambda shard: translate_rows(shard, translator, ParaNMT().beam, ParaNMT().batch_rows))
+    best = in_shards(
+        rows, lambda shard: translate_rows(shard, translator, ParaNMT().beam, ParaNMT().batch_sizes["batch_rows"])
+    )
     begun = {
         f"{options.translator}, Tatoeba": openings({row.id: row.reference for row in rows}, system_texts(best, None)),
         f"{BASELINE}, CzEng": openings(references, run[BASELINE]),

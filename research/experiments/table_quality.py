@@ -95,11 +95,11 @@ def measured_rows(
         part = copy.deepcopy(rows[begin : begin + SHARD])
         sampled = sample_rows(
             part, forward, settings.constraint_sets, settings.samples_per_set, settings.top_k,
-            settings.constraint_rate, settings.batch_rows, settings.seed, min_p,
+            settings.constraint_rate, settings.batch_sizes["batch_rows"], settings.seed, min_p,
         )  # fmt: skip
         known = read_words(words_file(words)) if words else frozenset()
         guarded = guard_rows(refuse_unknown_words(sampled, known), guards)
-        found += dual_rows(guarded, backward, settings.batch_tokens)
+        found += dual_rows(guarded, backward, settings.batch_sizes["batch_tokens"])
     return found
 
 

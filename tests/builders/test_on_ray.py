@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from builders import on_ray, paranet
+from builders.pipeline import Pipeline
 from tests.conftest import demo_rows
 from tests.run.test_shard_runs import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
 from tests.run.test_shard_runs import made as made
@@ -237,22 +239,83 @@ def test_alone_a_worker_asks_for_no_more_cores_than_there_are(monkeypatch, alone
     assert asked == [cores]
 
 
+@pytest.mark.parametrize("per_gpu", [1, 2, 3, 7, 100])
+def test_workers_ask_for_parts_of_a_gpu_that_fit_together(monkeypatch, per_gpu):
+    pytest.importorskip("ray")
+    asked = []
+    monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 16.0, "GPU": 1.0})
+    monkeypatch.setattr("ray.remote", lambda worker: SimpleNamespace(options=lambda **options: asked.append(options)))
+    on_ray.starter(on_ray.Job(lambda state: None, 8, "all", ".", {}, {}, {}), False, per_gpu)
+    parts = round(asked[0]["num_gpus"] * 10_000)  # as Ray counts them
+    assert asked[0]["num_cpus"] == 1 and per_gpu * parts <= 10_000 < (per_gpu + 1) * parts
+
+
+class Together:
+    """Loads nothing, and is ready when another worker is there, too."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, state: object) -> Pipeline:
+        (self.folder / str(os.getpid())).touch()
+        end = time.monotonic() + 60
+        while len(list(self.folder.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        return Pipeline(iter, None, [{"gpu": os.environ["CUDA_VISIBLE_DEVICES"]}] * len(list(self.folder.iterdir())))
+
+
+def test_without_ray_nothing_shares_a_gpu_by_workers():
+    folders = {"infiller": "i", "fluency_model": "f", "semantic_model": "s"}
+    with pytest.raises(ValueError, match="wanted --workers_per_gpu with --engine ray, got accelerate: --processes may"):
+        paranet.ParaNetRun(text=["a.txt"], lang="en", output_dir="bank", workers_per_gpu=2, **folders)
+
+
+@pytest.mark.slow
+def test_two_workers_share_the_only_gpu(monkeypatch, tmp_path):
+    """Ray counts a GPU that this machine does not have; torch sees none, so that the sizes are those of a CPU."""
+    ray = pytest.importorskip("ray")
+    folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+    for name, value in (
+        ENVIRONMENT | {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": folder}
+    ).items():
+        monkeypatch.setenv(name, value)
+    try:
+        ray.init(num_cpus=4, num_gpus=1, include_dashboard=False, object_store_memory=MEGABYTES, log_to_driver=False)
+        assert on_ray._room_of_worker("auto", 2) is None
+        start = on_ray.starter(on_ray.Job(Together(tmp_path), 1, "all", ".", {}, {}, {}), True, 2)
+        cards = ray.get([start().card.remote() for _ in range(2)], timeout=90)
+        assert cards == [([{"gpu": "0"}] * 2, None)] * 2
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read(monkeypatch):
     jobs = []
 
-    def starter(job: on_ray.Job, alone: bool) -> None:
+    def starter(job: on_ray.Job, alone: bool, per_gpu: int) -> None:
         jobs.append(job)
         raise RuntimeError("enough")
 
     monkeypatch.setattr(on_ray, "connected", lambda address: contextlib.nullcontext(True))
     monkeypatch.setattr(on_ray, "starter", starter)
     named = {"idf": "./idf.json", "ppdb": "./ppdb.gz", "prompt": "paraphrase", "text": ["a.txt"], "bitext": ["b.tsv"]}
-    run = SimpleNamespace(ray_address=None, threads=1, keep="all", known_words=None, **named)
+    run = SimpleNamespace(
+        ray_address=None,
+        dtype="auto",
+        workers_per_gpu=1,
+        threads=1,
+        keep="all",
+        known_words=None,
+        CPU_BATCHES={},
+        shards_dir=".",
+        **named,
+    )
     read = {"idf": [Path("idf.json")], "ppdb": ["./ppdb.gz"], "text": ["a.txt"]}
     files = {**read, "prompt": [Path("of/the/toolkit.txt")], "bitext": ["b.tsv"], "known_words": []}
     with (
         pytest.raises(RuntimeError, match="enough"),
-        on_ray.making_on_ray(run, lambda state: None, files, {}, {}, ["text", "decontaminate"]),
+        on_ray.making_on_ray(run, lambda run, state: None, None, files, {}, {}, ["text", "decontaminate"]),
     ):
         pass
     assert jobs[0].files == read

@@ -39,6 +39,14 @@ def test_processes_that_only_wait_share_a_gpu(monkeypatch, options):
     assert options[0]["backend"] == "gloo" and options[0]["cpu"] is False
 
 
+def test_a_process_in_which_nothing_computes_leaves_the_gpu_alone(monkeypatch, options):
+    pretend_gpus(monkeypatch, 1)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    processes(exchange=False, computes=False)
+    assert options[0]["cpu"] is True and "backend" not in options[0]
+
+
 def test_on_processors_accelerate_chooses(monkeypatch, options):
     launched(monkeypatch, 1, 2)
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")

@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -15,7 +17,8 @@ from safetensors.torch import save_file
 from transformers import MarianMTModel
 
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, pairs, translator
-from toolkit.train._checkpoints import average_weights
+from toolkit.train import _translator_steps as steps
+from toolkit.train._checkpoints import Progress, average_weights
 from toolkit.train._translator_batches import batches, pack
 from toolkit.train._translator_data import prepare
 from toolkit.train.optimizer import WARMUP_PART, _learning_rate
@@ -179,6 +182,65 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def record(run: Path) -> dict:
     return json.loads((run / "model" / "training.json").read_text())
+
+
+class Clock:
+    """A clock that stands still but where work is done, and a device that computes when the host reads its numbers."""
+
+    def __init__(self, step_seconds: float) -> None:
+        self.now, self.step_seconds, self.behind = 100.0, step_seconds, 0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def read(self) -> None:
+        self.now, self.behind = self.now + self.step_seconds * self.behind, 0
+
+
+def test_the_seconds_of_a_record_are_those_of_the_device_and_of_the_batches(monkeypatch):
+    """Five steps to a record on a device that is behind: 3 s each, 1 s for each batch; a record takes 50 s itself."""
+    clock, settings = Clock(3.0), SimpleNamespace(max_steps=10, save_every=5, output_dir=".", average=1)
+
+    class Recent(torch.Tensor):
+        def tolist(self) -> list[float]:
+            clock.read()
+            return super().tolist()
+
+    def step(training: steps.Training, batch: object) -> torch.Tensor:
+        clock.behind += 1
+        return torch.tensor([8.0, 4.0])
+
+    def reduced(recent: torch.Tensor) -> torch.Tensor:
+        clock.read()
+        return recent * 2
+
+    def batches_of_an_epoch(training: steps.Training) -> Iterator[tuple[int, None]]:
+        clock.now += 1000  # what is skipped
+        for number in range(1, 11):
+            yield number, None
+            clock.now += 1
+
+    def slow(*_: object) -> float:
+        clock.now += 25
+        return 2.5
+
+    monkeypatch.setattr(steps, "time", clock)
+    monkeypatch.setattr(steps, "_one_step", step)
+    monkeypatch.setattr(steps, "_steps_of_epoch", batches_of_an_epoch)
+    monkeypatch.setattr(steps, "likelihood", slow)
+    monkeypatch.setattr(steps, "save_checkpoint", slow)
+    accelerator = SimpleNamespace(num_processes=2, reduce=reduced, unwrap_model=lambda model: model)
+    recent, progress = torch.zeros(2).as_subclass(Recent), Progress(seconds=7.0)
+    training = steps.Training(settings, None, accelerator, None, [], progress, recent)
+    shown: list[str] = []
+    bar = SimpleNamespace(
+        update=lambda: None, write=lambda line: None, set_postfix_str=lambda text, **_: shown.append(text)
+    )
+    steps.run_epoch(training, bar)
+    # The last of five batches is made before the record, the next one after it and its checkpoint.
+    assert [entry["seconds"] for entry in progress.log] == [7.0 + 4 + 15, 7.0 + 4 + 15 + 5 + 15]
+    assert progress.tokens == 2 * 10 * 4
+    assert shown == ["loss 2.000, 2 tokens/s"], "2 x 20 tokens in 20 seconds"
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ from toolkit.data.shards import (
 )
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.translate import translate_rows
+from toolkit.run.batches import settled
 from toolkit.run.shard_runs import make_run
 from toolkit.run.workspace import check_folder, in_folder
 from toolkit.system.outputs import check_output_file, is_ours
@@ -58,7 +59,8 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         check_output_file(output, settings.text, lambda _: is_ours(settings.shards_dir / SETTINGS))
     files, models = {"text": settings.text}, {"model": settings.model}
     record = check_folder(settings.shards_dir, settings, files, models, FREE, state)
-    folder = settings.shards_dir
+    folder, settings = settings.shards_dir, settled(settings, settings.shards_dir, models.values(), state)
+    record |= settings.batch_sizes
     if not (translated_before := all_made(folder)):
         if state.is_main_process:
             settings.check_text()
@@ -90,7 +92,7 @@ def _back_translated(rows: Iterable[Row], translator: Translator, settings: Back
 
     Source: ParaZh (Hao et al. 2022), section 2.3.
     """
-    shard = list(translate_rows(rows, translator, GREEDY, settings.batch_rows))
+    shard = list(translate_rows(rows, translator, GREEDY, settings.batch_sizes["batch_rows"]))
     _refuse_pairs([row for row in shard if row.candidates[0].reason is None], settings, settings.source_lang)
     yield from shard
 

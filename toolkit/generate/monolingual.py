@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from toolkit.bitext.languages import SAMPLE, Language, check_language
 from toolkit.bitext.read import Block, first_lines, pairs_of, read_sentences
@@ -36,10 +36,13 @@ class BackTranslation(CleanSettings, Machine):
         data_split: Split to read, if the text is a data set.
         limit: Number of lines to read; by default all.
         check_language: Refuse a text that is not in the language that the settings name.
-        batch_rows: Sentences in a decoding batch; of long ones there are fewer.
+        batch_rows: Sentences in a decoding batch; of long ones there are fewer. None is 512 on a CPU, and by its memory
+            on a GPU.
         shard_rows: Sentences of a shard; a killed process loses at most the work on one shard.
         dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 512}
 
     model: str
     text: list[str]
@@ -50,7 +53,7 @@ class BackTranslation(CleanSettings, Machine):
     data_split: str = "train"
     limit: Count | None = None
     check_language: bool = True
-    batch_rows: Annotated[int, at_least(1), at_most(MAX_ROWS)] = 512
+    batch_rows: Annotated[int, at_least(1), at_most(MAX_ROWS)] | None = None
     shard_rows: Count = 10_000
     dtype: Dtype = "auto"
 

@@ -1,6 +1,7 @@
 """What translators, encoders and classifiers need from a checkpoint."""
 
 __all__ = [
+    "batch_sizes",
     "checkpoint",
     "config",
     "coverage",

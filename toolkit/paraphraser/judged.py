@@ -96,7 +96,7 @@ def _judged(rows: Iterable[Row], scorers: _Scorers, settings: Paraphrasing, limi
     What takes longer is measured of fewer candidates: the critic reads the best `limit` of each row, and reads back a
     quarter of these; all of them where `limit` is 0. The others are refused: reason "rank".
     """
-    scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
+    scored = dual_rows(rows, scorers.backward, settings.batch_sizes["batch_tokens"])
     if settings.max_dual_nll is not None:
         scored = refuse_dual(scored, settings.max_dual_nll)
     scored = _refuse_unlike(edit_rows(scored), scorers.forward.target, scorers.encoder, settings)
@@ -108,7 +108,7 @@ def _judged(rows: Iterable[Row], scorers: _Scorers, settings: Paraphrasing, limi
     def best_quarter(read: Iterable[Row]) -> Iterable[Row]:
         return refuse_worst(read, -(-limit // READ_BACK), by_usable) if limit else read
 
-    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_quarter)
+    return judge_by_reading(scored, scorers.critic, settings.batch_sizes["batch_tokens"], best_quarter)
 
 
 def _refuse_unlike(
@@ -152,7 +152,7 @@ def _rewrites(
             rewriter,
             lambda row: [(None, constraints[row.id])],
             output_count,
-            settings.batch_rows,
+            settings.batch_sizes["batch_rows"],
             "beam",
             n_best=output_count,
         )
@@ -182,5 +182,5 @@ def _new_rows(
         known = {match_key(candidate.text) for candidate in row.candidates}
         distinct = {match_key(c.text): c for c in row_candidates if not constraints[row.id].unmet(c.text)}
         new_rows.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
-    scored = forward_rows(checks(new_rows), scorers.forward, settings.batch_tokens)
+    scored = forward_rows(checks(new_rows), scorers.forward, settings.batch_sizes["batch_tokens"])
     return list(scored if settings.min_forward is None else refuse_forward(scored, settings.min_forward))

@@ -27,6 +27,7 @@ from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_embedder
 from toolkit.generate.language_model import load_asked, make_asking
+from toolkit.models.batch_sizes import open_sizes, room, with_batches
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.models.precision import check_device
@@ -134,6 +135,7 @@ class Paraphraser:
     measures: MeaningScorer | None  # these models
     limit: int  # pieces of a text; a longer one is cut into sentences
     half_width: bool  # whether Chinese and Japanese marks become those of ASCII, because the model has no others
+    batch_sizes: dict[str, int]  # where the settings leave them open
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
     def __init__(
@@ -218,6 +220,7 @@ class Paraphraser:
         wide, narrow = (reader.source.encode([mark])[0] for mark in "，,")
         self.half_width = reader.source.unk in wide and reader.source.unk not in narrow
         self._check_settings(self.settings)
+        self._fit_batches(dtype, device)
         self.warned = False
         if model == BEST and pivot is None:
             _tell_choice(self.name)
@@ -257,6 +260,7 @@ class Paraphraser:
         self.half_width = False
         self.limit = LONGEST_ASKED
         self._check_settings(self.settings)
+        self._fit_batches(dtype, device)
 
     def _load_model(
         self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
@@ -277,6 +281,12 @@ class Paraphraser:
         self.forward = load_translator(there, dtype, device, self.lang, self.pivot_lang, scoring=True)
         self.model = load_translator(back, dtype, device, self.pivot_lang, self.lang)
         self.backward = self.forward
+
+    def _fit_batches(self, dtype: str, device: torch.device | str) -> None:
+        """Choose the batch sizes that settings may leave open, by the memory that the models have left."""
+        translators = [model for model in (self.model, self.forward, self.backward, *self.rewriters) if model]
+        sizes = with_batches(Paraphrasing(), room(device, dtype), [model.name for model in translators])
+        self.batch_sizes = sizes.batch_sizes
 
     def __reduce__(self) -> tuple[type[Paraphraser], tuple[Any, ...]]:
         """What a pickle holds: where the models are, and the settings; whoever reads it loads them again."""
@@ -596,6 +606,8 @@ class Paraphraser:
         self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
     ) -> Iterator[Row]:
         """Rows by id, with their candidates."""
+        sizes: dict[str, Any] = {name: self.batch_sizes[name] for name in open_sizes(settings)}
+        settings = replace(settings, **sizes)
         if self.lm is not None and self.prompted is not None:
             per_reply = self.prompted.outputs if self.prompted.prompt == SEVERAL else 1
             replies = -(-MORE * settings.n // per_reply) if self.prompted.temperature else 1  # greedy ones are equal

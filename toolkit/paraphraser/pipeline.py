@@ -97,7 +97,7 @@ def _paraphrase_rows(
     if settings.pool:
         rows = refuse_improbable(rows, settings.pool * settings.n)
     if settings.scores_backward:
-        rows = dual_rows(rows, backward, settings.batch_tokens)
+        rows = dual_rows(rows, backward, settings.batch_sizes["batch_tokens"])
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
     return _chosen_rows(rows, model.target, settings, measure)
@@ -129,7 +129,11 @@ def _prompted_rows(
     rows = _check_candidates(rows, frozenset(), None, settings)
     rows = _refuse_unlike(rows, WordPieces(), encoder, settings)
     if scorer is not None:
-        rows = dual_rows(forward_rows(rows, scorer, settings.batch_tokens), scorer, settings.batch_tokens)
+        rows = dual_rows(
+            forward_rows(rows, scorer, settings.batch_sizes["batch_tokens"]),
+            scorer,
+            settings.batch_sizes["batch_tokens"],
+        )
         if settings.min_forward is not None:
             rows = refuse_forward(rows, settings.min_forward)
         if settings.max_dual_nll is not None:
@@ -218,7 +222,7 @@ def _generate(
         model,
         lambda row: [(None, constraints[row.id])],
         settings.beam,
-        settings.batch_rows,
+        settings.batch_sizes["batch_rows"],
         "beam",
         n_best=settings.beam,
     )
@@ -236,7 +240,7 @@ def _pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
         constraint_sets=settings.constraint_sets if is_sampled else 0,
         top_k=settings.top_k,
         min_p=settings.min_p,
-        batch_rows=settings.batch_rows,
+        batch_rows=settings.batch_sizes["batch_rows"],
         seed=settings.seed,
     )
 
@@ -261,7 +265,7 @@ def _sampling(
         sets * each if free else each,
         NUCLEUS_TOP_K if free else settings.top_k,
         0.0 if free else settings.constraint_rate,
-        settings.batch_rows,
+        settings.batch_sizes["batch_rows"],
         settings.seed,
         0.0 if free else settings.min_p,
         "words",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from toolkit.bitext.languages import Language
 from toolkit.evaluate.ibleu import ALPHA
@@ -90,10 +90,13 @@ class Paraphrasing(Settings):
         rewrites: Likewise, where candidates are judged: so many outputs of each seq2seq paraphraser of the language
             itself join those of the translators; 0 for none.
         continuations: Likewise: so many of each causal model that was tuned to paraphrase; 0 for none.
-        batch_rows: Rows of a decoding batch; of long texts there are fewer.
-        batch_tokens: Size of a scoring batch, pairs times tokens.
+        batch_rows: Rows of a decoding batch; of long texts there are fewer. None is 2,400 on a CPU, and by its memory
+            on a GPU.
+        batch_tokens: Size of a scoring batch, pairs times tokens. None is 8,192 on a CPU, and by its memory on a GPU.
         seed: Of the forbidden words and the samples.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_rows": 2400, "batch_tokens": 8192}
 
     n: Count = 1
     method: Annotated[str, one_of(METHODS)] = "auto"
@@ -120,8 +123,8 @@ class Paraphrasing(Settings):
     greedy_pivots: CountOrZero = 2
     rewrites: CountOrZero = 6
     continuations: CountOrZero = 16
-    batch_rows: Count = 2400
-    batch_tokens: Count = 8192
+    batch_rows: Count | None = None
+    batch_tokens: Count | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:

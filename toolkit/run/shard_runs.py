@@ -68,6 +68,7 @@ OVERDUE_LINE = (
     "it does not go on, end this command and give it again"
 )
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
+MAX_SHARING = 100  # ours: no GPU has the memory for so many models
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
 
@@ -91,6 +92,7 @@ class RaySettings(Machine):
         ray_address: Address of a running Ray cluster to which this machine belongs, HOST:PORT. None is that of the
             variable RAY_ADDRESS, or else starts Ray on this machine alone.
         ray_workers: Most workers of Ray at a time. Those that find no room wait until a machine joins.
+        workers_per_gpu: Workers of Ray that share a GPU: while one merges and writes, it computes for the others.
     """
 
     GROUP = "Ray"
@@ -98,6 +100,7 @@ class RaySettings(Machine):
     engine: Annotated[str, one_of((ACCELERATE, RAY))] = ACCELERATE
     ray_address: str | None = None
     ray_workers: Count = 64  # ours: eight machines with eight GPUs
+    workers_per_gpu: Annotated[int, at_least(1), at_most(MAX_SHARING)] = 1
 
     def __post_init__(self) -> None:
         """Refuse settings of Ray without it, and processes of this machine beside its workers."""
@@ -106,6 +109,10 @@ class RaySettings(Machine):
             raise ValueError(f"wanted one of --processes with --engine ray, got {self.processes}: leave it out")
         if self.ray_address is not None and self.engine != RAY:
             raise ValueError(f"wanted --ray_address with --engine ray, got {self.engine}: leave --ray_address out")
+        if self.workers_per_gpu > 1 and self.engine != RAY:
+            raise ValueError(
+                f"wanted --workers_per_gpu with --engine ray, got {self.engine}: --processes may share a GPU, too"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +210,7 @@ class RunSettings(LanguageModelSettings, RaySettings):
 
 
 # Who makes the shards; a parabank does not tell them, because its bytes are the same.
-MAKERS = {"engine", "ray_address", "ray_workers", "processes"}
+MAKERS = {"engine", "ray_address", "ray_workers", "workers_per_gpu", "processes"}
 # These settings may differ between the calls of one run, because they do not affect the shards.
 FREE = {"output_dir", "version", "license", "check_language"} | MAKERS | FREE_OF_SERVER
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,10 +43,13 @@ class BitextFilter(BitextSettings, Machine):
         max_cross_entropy: Pairs with more nats per token are refused; 3.5 unless given and no share is.
         best_share: Share of the scored pairs that are kept, those with the least cross-entropy, in (0, 1]; of equal
             ones the first.
-        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
+        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side. None is 8,192
+            on a CPU, and by its memory on a GPU.
         shard_rows: Pairs of a shard; a killed process loses at most the work on one shard.
         dtype: Arithmetic of the models: auto, bfloat16, float32 or int8.
     """
+
+    CPU_BATCHES: ClassVar = {"batch_tokens": 8192}  # ours
 
     forward: str
     backward: str
@@ -54,7 +57,7 @@ class BitextFilter(BitextSettings, Machine):
     refused: str | None = None
     max_cross_entropy: Nats | None = None
     best_share: Share | None = None
-    batch_tokens: Count = 8192  # ours
+    batch_tokens: Count | None = None
     shard_rows: Count = 10_000  # ours
     dtype: Dtype = "auto"
 

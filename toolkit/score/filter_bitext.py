@@ -17,6 +17,7 @@ from toolkit.clean.clean_file import write_judged
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.data.rows import Candidate, Row
 from toolkit.data.shards import all_made, input_shards, output_of
+from toolkit.run.batches import settled
 from toolkit.run.bitext_run import CLEANING
 from toolkit.run.shard_runs import make_run
 from toolkit.run.workspace import check_folder, in_folder
@@ -51,6 +52,8 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
             check_output_file(path, settings.bitext, lambda path: _is_of_run(path, folder))
     models = {"forward": settings.forward, "backward": settings.backward}
     record = check_folder(folder, settings, {"bitext": settings.bitext}, models, FREE, state)
+    settings = settled(settings, folder, models.values(), state)
+    record |= settings.batch_sizes
     if not (scored_before := all_made(folder)):
         if state.is_main_process:
             settings.check_bitext()
@@ -78,7 +81,7 @@ def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row
     languages = settings.source_lang, settings.lang
     forward = load_translator(settings.forward, settings.dtype, state.device, *languages, scoring=True)
     backward = load_translator(settings.backward, settings.dtype, state.device, *languages[::-1], scoring=True)
-    return partial(_score_rows, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
+    return partial(_score_rows, forward=forward, backward=backward, batch_tokens=settings.batch_sizes["batch_tokens"])
 
 
 def _input_rows(settings: BitextFilter) -> Iterator[Row]:

@@ -17,12 +17,13 @@ PATIENCE = timedelta(days=7)  # ours: processes wait for the slowest, which may 
 T = TypeVar("T")
 
 
-def processes(exchange: bool = True) -> PartialState:
+def processes(exchange: bool = True, computes: bool = True) -> PartialState:
     """The processes that the launcher started, as Accelerate reports them.
 
     Args:
         exchange: Whether they send each other tensors, as in a training: with NCCL, which wants a GPU for each. Others
             only wait for each other (`wait`), with Gloo, so that several may share a GPU.
+        computes: Whether models compute in them; others leave the GPUs and their memory alone.
 
     Raises:
         RuntimeError: The launcher announces several processes but this one finds no other, so each would do all of the
@@ -33,7 +34,7 @@ def processes(exchange: bool = True) -> PartialState:
 
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     # PartialState does not read the variable, and without a GPU it does not look for other processes.
-    cpu = stays_on_cpu() or not torch.accelerator.is_available()
+    cpu = not computes or stays_on_cpu() or not torch.accelerator.is_available()
     alone = world_size > 1 and "RANK" not in os.environ
     options: dict[str, Any] = {"timeout": PATIENCE} if world_size > 1 else {}
     if world_size > 1 and not cpu and torch.cuda.is_available():
@@ -105,6 +106,21 @@ def wait(state: PartialState) -> None:
         torch.distributed.barrier()
     else:
         state.wait_for_everyone()
+
+
+def from_main(value: T, state: PartialState) -> T:
+    """What the main process has, in all processes of the launch, which all call this.
+
+    Args:
+        value: On the main process what all get; on the others anything.
+        state: The processes.
+    """
+    import torch
+
+    values = [value]
+    if state.num_processes > 1:
+        torch.distributed.broadcast_object_list(values)
+    return values[0]
 
 
 def begin_wait(state: PartialState) -> Callable[[], bool]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from toolkit.system.errors import check_lists
 
@@ -138,7 +138,17 @@ def _markers(cls: type) -> list[tuple[str, bool, Marker]]:
 
 @dataclass(frozen=True)
 class Settings:
-    """A dataclass whose values are checked by the markers of their fields."""
+    """A dataclass whose values are checked by the markers of their fields.
+
+    `CPU_BATCHES` has the batch sizes on a CPU of the fields that leave them open with None (`models.batch_sizes`).
+    """
+
+    CPU_BATCHES: ClassVar[Mapping[str, int]] = {}
+
+    @property
+    def batch_sizes(self) -> dict[str, int]:
+        """The batch sizes by field; those of a CPU where they are left open."""
+        return {name: size if (own := getattr(self, name)) is None else own for name, size in self.CPU_BATCHES.items()}
 
     def __post_init__(self) -> None:
         """Refuse a value that a marker of its field refuses, and a text where a list of texts is wanted."""

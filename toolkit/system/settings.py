@@ -29,6 +29,7 @@ from toolkit.version import VERSION
 
 T = TypeVar("T")
 SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
+OPEN = {"batch_rows", "batch_tokens"}  # settings that, where they are None, are chosen when a run begins, and recorded
 REQUIRED, OWN = "required", "settings"  # groups of the help: the others are named by the dataclasses that many share
 
 
@@ -192,7 +193,7 @@ def compare_settings(record: dict, settings: dict, free: Set[str], location: str
 
     Args:
         record: The record of the run.
-        settings: The settings of this call.
+        settings: The settings of this call; batch sizes that are None will be those of the record.
         free: Names of the settings that may differ from call to call.
         location: The folder of the run or its URL, for the message.
 
@@ -201,7 +202,10 @@ def compare_settings(record: dict, settings: dict, free: Set[str], location: str
     """
     current = _recorded(settings)
     record = public_record(record)
-    changed = [key for key in current if key.removeprefix(CONTENT) not in free and current[key] != record.get(key)]
+    compared = [
+        key for key in current if key.removeprefix(CONTENT) not in free and not (key in OPEN and current[key] is None)
+    ]
+    changed = [key for key in compared if current[key] != record.get(key)]
     if changed:
         differences = ", ".join(f"{key} was {record.get(key)!r}, now {current[key]!r}" for key in changed)
         raise ValueError(

@@ -24,7 +24,7 @@ class Progress:
         batch: Batches of the present epoch that are finished.
         step: Optimizer steps that are taken.
         tokens: Label tokens that were trained on, of all processes.
-        seconds: Seconds of all steps.
+        seconds: Seconds of all steps and of making their batches, without records and checkpoints.
         log: A record for each checkpoint.
     """
 

@@ -51,7 +51,7 @@ class Training:
         optimizers: Those of all parameters, likewise.
         progress: Its position.
         recent: Sum of the loss and number of tokens since the last record, (2,).
-        recorded_seconds: `progress.seconds` at the last record.
+        begun: When the work of the next record began, in seconds of a clock; None before the first step of this launch.
     """
 
     settings: TrainingSettings
@@ -61,7 +61,7 @@ class Training:
     optimizers: list[torch.optim.Optimizer]
     progress: Progress
     recent: Tensor
-    recorded_seconds: float = 0.0
+    begun: float | None = None
 
 
 def run_epoch(training: Training, bar: tqdm) -> None:
@@ -72,11 +72,11 @@ def run_epoch(training: Training, bar: tqdm) -> None:
     """
     settings, progress = training.settings, training.progress
     for finished_batches, batch in _steps_of_epoch(training):
-        start = time.perf_counter()
+        if training.begun is None:  # what a launch skips of an epoch is no work of it
+            training.begun = time.perf_counter()
         training.recent += _one_step(training, batch)
         progress.batch = finished_batches
         progress.step += 1
-        progress.seconds += time.perf_counter() - start
         bar.update()
         if progress.step % 10 == 0:
             _show_rate(training, bar)
@@ -84,6 +84,7 @@ def run_epoch(training: Training, bar: tqdm) -> None:
             _record_progress(training, bar)
             folder = Path(settings.output_dir)
             save_checkpoint(training.accelerator, folder, progress.step, max(1, settings.average))
+            training.begun = time.perf_counter()
         if progress.step == settings.max_steps:
             return
     if not progress.batch:
@@ -145,17 +146,23 @@ def _on_device(source: Tensor, labels: Tensor, device: torch.device) -> tuple[Te
 
 
 def _show_rate(training: Training, bar: tqdm) -> None:
-    """Show the mean loss and the tokens per second since the last record."""
-    loss, tokens = training.recent.tolist()
-    seconds = training.progress.seconds - training.recorded_seconds
-    rate = tokens * training.accelerator.num_processes / seconds
+    """Show the mean loss and the tokens per second since the last record, the making of the batches included."""
+    loss, tokens = training.recent.tolist()  # which waits for a device that is behind the host
+    rate = tokens * training.accelerator.num_processes / _seconds_since_record(training)
     bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
+
+
+def _seconds_since_record(training: Training) -> float:
+    """Seconds of the steps since the last record and of their batches; for the steps of a GPU, wait for it before."""
+    assert training.begun is not None, "a step was taken"
+    return time.perf_counter() - training.begun
 
 
 def _record_progress(training: Training, bar: tqdm) -> None:
     """Log the position, the loss since the last record and the held-out likelihood; a new record begins."""
     progress, recent = training.progress, training.recent
-    progress.tokens += int(training.accelerator.reduce(recent.clone())[1])
+    progress.tokens += int(training.accelerator.reduce(recent.clone())[1])  # which waits for a device behind the host
+    progress.seconds += _seconds_since_record(training)
     loss_module = training.accelerator.unwrap_model(training.loss_of)
     record = {
         "step": progress.step,
@@ -166,7 +173,7 @@ def _record_progress(training: Training, bar: tqdm) -> None:
     }
     progress.log.append(record)
     bar.write(json.dumps(record))
-    training.recent, training.recorded_seconds = torch.zeros_like(recent), progress.seconds
+    training.recent = torch.zeros_like(recent)
 
 
 @torch.no_grad()

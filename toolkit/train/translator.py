@@ -126,7 +126,6 @@ def _run(training: Training) -> None:
         ValueError: No pair is short enough for a step.
     """
     progress, steps = training.progress, training.settings.max_steps
-    training.recorded_seconds = progress.seconds
     main = training.accelerator.is_main_process
     with tqdm(total=steps, initial=progress.step, unit="step", disable=not main) as bar:
         while progress.step < steps:
