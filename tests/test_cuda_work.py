@@ -242,6 +242,7 @@ def test_a_file_is_augmented(in_float64, tmp_path: Path):
     def augmented(name: str) -> list[dict]:
         output = tmp_path / f"{name}.jsonl"
         flags = ["--data", str(path), "--columns", "text", "--output", str(output), "--threads", "1", "--copies", "1"]
+        flags += ["--paraphraser", "starter/paraphraser"]  # the same whatever else is installed
         assert augment_file(flags) == 0
         return [json.loads(line) for line in output.read_text().splitlines()]
 
