@@ -447,6 +447,8 @@ def pretended_cuda(devices: int = 1) -> Iterator[Gpu]:
         "mem_get_info": lambda *_: (78 << 30, 80 << 30),
         "memory_allocated": lambda *_: 0,
         "memory_reserved": lambda *_: 0,
+        "max_memory_reserved": lambda *_: 0,
+        "reset_peak_memory_stats": nothing,
         "CUDAGraph": functools.partial(_Graph, gpu),
         "graph": lambda graph, **_: graph.capturing(),
         "graph_pool_handle": lambda: (0, 0),

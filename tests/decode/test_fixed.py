@@ -163,22 +163,25 @@ def test_what_waits_for_the_device_is_not_captured(capsys):
     assert "not permitted when stream is capturing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("batches", [(1, 0), (0, 1)])
-def test_buffers_that_do_not_fit_are_not_made(batches, monkeypatch):
-    """In one case there is never room, in the other no more than a batch begins with."""
+@pytest.mark.parametrize(("room", "steps"), [(-1, 0), (0, 2)])
+def test_buffers_that_do_not_fit_are_not_made(room, steps, monkeypatch, capsys):
+    """In one case there is never room, in the other for no more rows than a batch begins with."""
     with torch.inference_mode(), pretended_cuda():
         model = model_of("bart")
         wanted = hidden_states(engine_on("cuda", model, False))
         engine = engine_on("cuda", model, True)
         first = 3 * 2 * 12 * 4 * 16 * 8  # bytes of 3 layers, 12 steps, 4 rows
-        free = int(first / _fixed.SHARE) - batches[0]
+        free = int(first / _fixed.SHARE) + room
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (free, 80 << 30))
         found, fixed = [], []
         for hidden, state in steps_of(engine):
             found.append(hidden)
             fixed.append(state.fixed is not None)
     assert_equal(found, wanted)
-    assert fixed == [bool(batches[1])] * 2 + [False] * (STEPS - 2)
+    assert fixed == [True] * steps + [False] * (STEPS - steps)
+    assert capsys.readouterr().err == (
+        "the decoder's steps are not replayed as graphs, which is slower: too little memory is free\n"
+    )
 
 
 def test_weights_that_change_are_seen():

@@ -7,12 +7,12 @@ its cross-attention is computed within the graph, in blocks of a few rows of one
 on the bucket alone, and no host waits for it.
 
 The buffers take 2 x layers x steps x rows x width numbers: 16,384 rows of 74 steps of six layers of 512 in bfloat16 are
-16.1 GB with 80 steps, as much as the caches without graphs. They belong to a decoder and are as large as a batch has
-needed. One batch at a time has them; a batch that comes meanwhile, or that does not fit into half of the memory that is
-free, takes the plain steps. So does a decoder with layers of others, whose changes nobody would see here, and every
-batch after a capture that failed.
+16.1 GB with 80 steps, about as much as the caches without graphs. They belong to a decoder and are as large as a batch
+has needed. One batch at a time has them; a batch that comes meanwhile, or that does not fit into half of the memory
+that is free, takes the plain steps. So does a decoder with layers of others, whose changes nobody would see here, and
+every batch after a capture that failed.
 
-Nothing but `_captured` needs CUDA. Elsewhere the steps are computed as they would be captured.
+Nothing but `_graph.py` needs CUDA. Elsewhere the steps are computed as they would be captured.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ SOURCES = 16  # ours: most pairs of buckets of sentences and source steps that h
 SHARE = 0.5  # ours: of the free memory, at most, for the buffers
 MOVED = 1 << 30  # ours: bytes of the rows of several layers that are moved at once
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
+TOO_LITTLE = "too little memory is free"
 TRUSTED = ("torch", "transformers")  # whose modules compute with their weights alone
 
 
@@ -226,23 +227,27 @@ class FixedSteps:
         before = (0, 0) if buffers is None else (buffers.rows, buffers.steps)
         buffers = self.buffers = None
         self._forget()
-        for size in ((max(needed[0], before[0]), max(needed[1], before[1])), needed):
-            if self._fits(*size, like):
-                self.buffers = _Buffers.of(self.layers, *size, like)
-                return True
-        return False
+        largest = max(needed[0], before[0]), max(needed[1], before[1])
+        size = largest if self._fits(*largest, like) else needed
+        if not self._fits(*size, like):
+            _tell_plain(TOO_LITTLE)
+            return False
+        self.buffers = _Buffers.of(self.layers, *size, like)
+        return True
 
     def _fits(self, rows: int, steps: int, like: Tensor) -> bool:
         """Whether buffers for so many rows and steps take no more than their share of the free memory."""
         if like.device.type != "cuda":
             return True
         block, cuda = self.layers.layers[0].steps, torch.cuda
-        needed = len(self.layers.layers) * 2 * steps * rows * block.heads * block.dim * like.element_size()
+        bytes_needed = len(self.layers.layers) * 2 * steps * rows * block.heads * block.dim * like.element_size()
         unused = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
-        return needed <= SHARE * (cuda.mem_get_info(like.device)[0] + unused)
+        return bytes_needed <= SHARE * (cuda.mem_get_info(like.device)[0] + unused)
 
     def _forget(self) -> None:
         """Drop the graphs and the buffers of the sources, but not those of the batch in flight."""
+        if self.graphs:  # the last replay may still be running
+            torch.cuda.synchronize()
         self.graphs.clear()
         self.memory = None
         self.sources = {shape: room for shape, room in self.sources.items() if self.used and shape == self.source_shape}
@@ -284,7 +289,7 @@ class FixedSteps:
                 graph = captured(partial(self._compute, shape), self.memory, self._held().states.device)
             except RuntimeError as error:  # of a driver, an operation that waits, or memory
                 self.is_refused = not isinstance(error, torch.OutOfMemoryError)
-                _tell_plain(str(error).splitlines()[0])
+                _tell_plain(str(error).splitlines()[0] if self.is_refused else TOO_LITTLE)
                 return False
             if len(self.graphs) == GRAPHS:
                 del self.graphs[next(iter(self.graphs))]
@@ -318,6 +323,7 @@ class FixedSteps:
         """Have room for more rows of the batch in flight, if there is memory."""
         old, room = self._held(), bucket(rows, ROWS)
         if not self._fits(room, old.steps, old.states):
+            _tell_plain(TOO_LITTLE)
             return False
         self.buffers = _Buffers.of(self.layers, room, old.steps, old.states)
         self.buffers.states[:, :, : self.used, : self.rows] = old.states[:, :, : self.used, : self.rows]
