@@ -225,8 +225,8 @@ class FixedSteps:
             buffers.sentence.zero_()
             return True
         before = (0, 0) if buffers is None else (buffers.rows, buffers.steps)
-        buffers = self.buffers = None
         self._forget()
+        buffers = self.buffers = None
         largest = max(needed[0], before[0]), max(needed[1], before[1])
         size = largest if self._fits(*largest, like) else needed
         if not self._fits(*size, like):
@@ -247,7 +247,7 @@ class FixedSteps:
     def _forget(self) -> None:
         """Drop the graphs and the buffers of the sources, but not those of the batch in flight."""
         if self.graphs:  # the last replay may still be running
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(self._held().states.device)
         self.graphs.clear()
         self.memory = None
         self.sources = {shape: room for shape, room in self.sources.items() if self.used and shape == self.source_shape}
