@@ -8,7 +8,8 @@ Every tensor is an ordinary tensor of a CPU, so that code whose control flow dep
 attribute of its *storage*, which views share. Two modes of torch do the rest. `_Python` answers for the device, moves
 tensors, makes them for `device="cuda"`, and refuses numpy. `_Operators` sees every operator below autograd: it raises
 CUDA's error where two devices meet, refuses operators that have no kernel for CUDA, and counts kernels, waits and
-copies. What it does not know: speed, rounding of CUDA's kernels, memory, streams, and several processes.
+copies. A graph is the list of the operators within its block, which a replay computes again with the same tensors. What
+it does not know: speed, rounding of CUDA's kernels, memory, streams, and several processes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from accelerate import PartialState
 from accelerate.state import AcceleratorState
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils.checkpoint import DefaultDeviceType
 
 ROOT = Path(__file__).parents[1]
@@ -113,6 +114,8 @@ class Gpu:
         kernels: Kernels by operator, one for each call of an operator that is no view.
         waits: By (reason, line of the project), how often the host waited for the device; copies from memory that is
             not pinned, and all copies to the host, are among them.
+        captured: The graph that operators are captured into; None outside of a capture.
+        replays: How many graphs were replayed.
     """
 
     def __init__(self, devices: int) -> None:
@@ -120,6 +123,8 @@ class Gpu:
         self.kernels: Counter[str] = Counter()
         self.waits: Counter[tuple[str, str]] = Counter()
         self.making = CPU  # where a tensor is made that no tensor is made from
+        self.captured: _Graph | None = None
+        self.replays = 0
 
     def reset(self) -> None:
         """Count from here."""
@@ -165,7 +170,13 @@ class Gpu:
         return isinstance(tensor, Tensor) and self.of(tensor).type == "cuda"
 
     def wait(self, what: str, times: int = 1) -> None:
-        """The host waits, in the innermost line of the project that is running."""
+        """The host waits, in the innermost line of the project that is running.
+
+        Raises:
+            RuntimeError: It must not, because a graph is captured.
+        """
+        if self.captured is not None and times:
+            raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({what})")
         frame, line = sys._getframe(1), "elsewhere"
         while frame is not None and line == "elsewhere":
             path = Path(frame.f_code.co_filename)
@@ -186,6 +197,32 @@ class Gpu:
     def among(self, *arguments: object) -> torch.device:
         """The device of the arguments of a function that is made of others; without any, that of the caller."""
         return next((self.of(tensor) for tensor in _tensors(*arguments) if self.on_gpu(tensor)), self.making)
+
+
+class _Graph:
+    """A graph: operators with their arguments and results, whose memory stays theirs."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu, self.operators = gpu, list[tuple[Any, Any, Any, Any]]()
+
+    @contextlib.contextmanager
+    def capturing(self) -> Iterator[None]:
+        """What is computed inside of the block belongs to the graph."""
+        self.gpu.captured = self
+        try:
+            yield
+        finally:
+            self.gpu.captured = None
+
+    def replay(self) -> None:
+        """Compute everything again, into the same memory; the host starts it as one kernel."""
+        self.gpu.replays += 1
+        self.gpu.kernels["graph"] += 1
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            for func, args, kwargs, result in self.operators:
+                for tensor, again in zip(_tensors(result), _tensors(func(*args, **kwargs)), strict=True):
+                    if tensor.untyped_storage()._cdata != again.untyped_storage()._cdata:
+                        tensor.copy_(again)
 
 
 class _Python(TorchFunctionMode):
@@ -302,6 +339,8 @@ class _Operators(TorchDispatchMode):
                 gpu.put(tensor, CPU if lengths else device)
         if device.type == "cuda":
             self.count(func, name, args, tensors)
+        if gpu.captured is not None:
+            gpu.captured.operators.append((func, args, kwargs, result))
         return result
 
     def device_of(self, func: Any, name: str, args: Any, tensors: list[Tensor]) -> torch.device:
@@ -412,6 +451,14 @@ def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
         "get_device_capability": lambda *_: (card.major, card.minor),
         "mem_get_info": lambda *_: (free, 80 << 30),
         "memory_allocated": lambda *_: 0,
+        "memory_reserved": lambda *_: 0,
+        "max_memory_reserved": lambda *_: 0,
+        "reset_peak_memory_stats": nothing,
+        "CUDAGraph": functools.partial(_Graph, gpu),
+        "graph": lambda graph, **_: graph.capturing(),
+        "graph_pool_handle": lambda: (0, 0),
+        "Stream": mock.Mock,
+        "stream": lambda _: contextlib.nullcontext(),
         "max_memory_allocated": lambda *_: 0,
         "empty_cache": nothing,
         "reset_peak_memory_stats": nothing,

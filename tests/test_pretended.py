@@ -122,6 +122,29 @@ def test_a_model_is_moved_computes_and_learns_as_on_a_cpu():
     assert not torch.equal(steps[0][0], weights["0.weight"]), "a step was taken"
 
 
+def test_a_graph_computes_again_in_the_same_memory():
+    with pretended_cuda() as gpu:
+        numbers, sums = torch.ones(3, device="cuda"), torch.zeros(3, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        factor = 2.0
+        with torch.cuda.graph(graph):
+            sums.add_((numbers * factor)[1:].sum())
+        numbers.copy_(torch.tensor([1.0, 10.0, 20.0]))
+        factor, before = 5.0, sums.tolist()  # a number of the host is part of the graph
+        gpu.reset()
+        graph.replay()
+        assert gpu.kernels == {"graph": 1} and gpu.replays == 1 and not gpu.waits
+        assert [after - first for after, first in zip(sums.tolist(), before, strict=True)] == [60.0] * 3
+
+
+def test_a_capture_must_not_wait():
+    with pretended_cuda():
+        numbers, graph = torch.ones(3, device="cuda"), torch.cuda.CUDAGraph()
+        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"), torch.cuda.graph(graph):
+            numbers[numbers > 0] += 1
+        assert numbers[numbers > 0].tolist() == [1.0] * 3
+
+
 def test_the_machine_has_no_gpu_afterwards():
     with pretended_cuda(devices=2):
         assert torch.cuda.device_count() == 2 and torch.zeros(1, device="cuda:1").device.index == 1

@@ -4,9 +4,10 @@ r"""A first run on a GPU: does it agree with the CPU, how fast is it, and what d
     python -m research.benchmarks.gpu_check --tiny --device cpu
 
 The models are random and have the sizes of OPUS-MT's, so that the command needs no network, no starter and no data.
-Agreement is tested first: samples, hypotheses and scores in float32 are compared with the CPU's. Then come what the
-device can do at most, the sampler at two sizes of model and of batch, its kernels and its synchronisations with the
-host, forced scoring, and steps of training. A part that fails is reported and leaves the others; the exit status is 1
+Agreement is tested first: samples, hypotheses and scores in float32 are compared with the CPU's, with plain steps and
+with steps of fixed shapes, which a GPU replays as graphs. Then come what the device can do at most, the sampler at two
+sizes of model and of batch, the same with and without graphs, its kernels and its synchronisations with the host,
+forced scoring, and steps of training. A part that fails is reported and leaves the others; the exit status is 1
 if a part failed or disagrees. --tiny tries the command itself, on any device.
 """
 
@@ -34,7 +35,8 @@ from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.engine import Engine
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.decode.sampling import sample
+from toolkit.decode.sampling import Sample, sample
+from toolkit.decode.shared import SharedEngine
 from toolkit.train.optimizer import optimizers
 from toolkit.train.translator_loss import TranslationLoss
 from toolkit.translator.inference import prepare_for_gpu
@@ -104,6 +106,13 @@ def random_job(sentences: int, samples: int, vocabulary: int) -> Job:
     return sources, forbidden, [rng.getrandbits(62) for _ in range(sentences * samples)]
 
 
+def shared_engine(model: MarianMTModel, graphs: bool) -> SharedEngine:
+    """The engine of a model, whose steps have fixed shapes or not."""
+    engine = SharedEngine(model)
+    engine.graphs = graphs
+    return engine
+
+
 class Counted:
     """An engine that counts its steps and their rows."""
 
@@ -167,8 +176,10 @@ class Check:
         sources, forbidden, keys = random_job(sentences, samples, 1001)
         outputs = [[*source[::-1][1:], 0] for source in sources]
 
-        def on(device: torch.device, dtype: torch.dtype, eos_bias: float) -> tuple[list, list, list[float]]:
-            engine = engine_of(random_model(2, 128, 1001, dtype, device, eos_bias))
+        def on(
+            device: torch.device, dtype: torch.dtype, eos_bias: float, graphs: bool
+        ) -> tuple[list, list, list[float]]:
+            engine = shared_engine(random_model(2, 128, 1001, dtype, device, eos_bias), graphs)
             hypotheses = beam_search(engine, sources, 5, steps, 2)
             return (
                 [one.ids for one in sample(engine, sources, forbidden, keys, TOP_K, steps)],
@@ -176,10 +187,12 @@ class Check:
                 log_likelihood(engine, sources, outputs, 200),
             )
 
-        here, there = (on(device, torch.float32, 1.0) for device in (torch.device("cpu"), self.device))
-        same = [sum(map(list.__eq__, a, b)) / len(a) for a, b in zip(here[:2], there[:2], strict=True)]
+        here = on(torch.device("cpu"), torch.float32, 1.0, False)
+        there, of_graphs = (on(self.device, torch.float32, 1.0, graphs) for graphs in (False, True))
+        pairs = [*zip(here[:2], there[:2], strict=True), *zip(here[:2], of_graphs[:2], strict=True)]
+        same = [sum(map(list.__eq__, a, b)) / len(a) for a, b in pairs]
         gap = max(abs(a - b) for a, b in zip(here[2], there[2], strict=True))
-        exact, low, again = (on(self.device, d, -20.0) for d in (torch.float64, torch.bfloat16, torch.bfloat16))
+        exact, low, again = (on(self.device, d, -20.0, True) for d in (torch.float64, torch.bfloat16, torch.bfloat16))
         if min(same) < AGREE or gap > SCORE_GAP or low != again:
             raise ArithmeticError(
                 f"wanted the CPU's samples, hypotheses and scores, and the same twice; got {same} of them equal, "
@@ -188,6 +201,8 @@ class Check:
         return {
             "samples_equal": same[0],
             "hypotheses_equal": same[1],
+            "samples_equal_with_graphs": same[2],
+            "hypotheses_equal_with_graphs": same[3],
             "scores_differ_nats": gap,
             "bfloat16_scores_differ_nats": max(abs(a - b) for a, b in zip(exact[2], low[2], strict=True)),
         }
@@ -251,6 +266,29 @@ class Check:
         if self.device.type == "cuda":
             figures["memory_gib"] = torch.cuda.max_memory_reserved() / 2**30
         return figures
+
+    def graphs(self, layers: int, width: int, sentences: int) -> Figures:
+        """The sampler with plain steps and with steps of fixed shapes, which a GPU replays as graphs.
+
+        The second run of each is measured, and the first one, too, in which graphs are captured.
+        """
+        model = random_model(layers, width, self.vocabulary, self.dtype, self.device, 3.0)
+        job = random_job(sentences, 15 if self.tiny else SAMPLES, self.vocabulary)
+        outputs: dict[str, list[Sample]] = {}
+        figures: Figures = {}
+        for name, graphs in (("plain", False), ("graphs", True)):
+            engine = Counted(shared_engine(model, graphs))
+            for run in ("first_", ""):
+                engine.steps = 0
+                self.synchronize()
+                began = time.perf_counter()
+                outputs[name] = sample(cast(Engine, engine), *job, TOP_K, 38)
+                self.synchronize()
+                seconds = time.perf_counter() - began
+                figures[f"{run}{name}_tokens_per_second"] = sum(len(one.ids) for one in outputs[name]) / seconds
+                figures[f"{run}{name}_step_ms"] = 1e3 * seconds / engine.steps
+        equal = [one.ids == other.ids for one, other in zip(*outputs.values(), strict=True)]
+        return figures | {"samples_equal": sum(equal) / len(equal)}
 
     def sampler_profile(self, layers: int, width: int) -> Figures:
         """Kernels, synchronisations and the busy share of the GPU in a step of the sampler, for 20 sentences."""
@@ -321,6 +359,11 @@ class Check:
                 yield (
                     f"sampler, {layers}+{layers} layers of {width}, {sentences} sentences",
                     partial(self.sampler, layers, width, sentences),
+                )
+            for sentences in (2,) if self.tiny else SENTENCES:
+                yield (
+                    f"graphs, {layers}+{layers} layers of {width}, {sentences} sentences",
+                    partial(self.graphs, layers, width, sentences),
                 )
             yield (
                 f"a step of the sampler, {layers}+{layers} layers of {width}",

@@ -102,6 +102,7 @@ def test_a_step_on_a_gpu_has_few_dispatches():
     with torch.inference_mode(), pretended_cuda():
         model = random_model(6, 64, 101, torch.float32, torch.device("cpu"), -20.0).to("cuda")
         engine = SharedEngine(model)
+        engine.graphs = False
         state = engine.start([[5, 6, 7, 0], [8, 0]], 4, 10)
         ids = torch.full((8,), 3, device="cuda")
         engine.step(state, ids)

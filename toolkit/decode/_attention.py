@@ -34,6 +34,7 @@ class Rows:
         place: (rows,) sentence * width + number of the row among the live rows of its sentence; None while all rows
             are alive and stand in that order.
         width: The greatest number of live rows of a sentence.
+        count: Rows.
         grid: The same for attention on a device that is no CPU; None on one.
         bias: (steps, heads) added to self-attention scores by distance, of the last layer that has such a bias (T5);
             None without any.
@@ -43,6 +44,7 @@ class Rows:
     mask: Tensor | None
     place: Tensor | None = None
     width: int = 0
+    count: int = 0
     grid: Grid | None = None
     bias: Tensor | None = None
 
@@ -65,6 +67,7 @@ class Rows:
         """Note which sentence each row belongs to now."""
         sentences, heads = self.keys[0].shape[:2]
         self.place, self.width = places(sentence, sentences)
+        self.count = len(sentence)
         if sentence.device.type != "cpu":
             in_order = torch.arange(len(sentence), device=sentence.device) if self.place is None else self.place
             self.grid = Grid.of(in_order, self.width, sentences, heads)
@@ -74,7 +77,12 @@ class StepsLayer(DynamicLayer):
     """Self-attention keys and values of one layer, (2, steps, rows, heads, dim), written in place.
 
     There is room for all steps from the beginning, and for more rows once they are there.
+
+    Attributes:
+        added: Added to the scores of `by_head`, of a shape that expands to (rows * heads, 1, steps); None for nothing.
     """
+
+    added: Tensor | None = None
 
     def __init__(self, steps: int):
         super().__init__()
@@ -101,8 +109,9 @@ class StepsLayer(DynamicLayer):
         """Keys (rows * heads, dim, steps) and values (rows * heads, steps, dim) of all steps, for `_batched.attend`."""
         half, step, _, dim, _ = self.states.stride()
         batch, last = self.rows * self.states.shape[3], self.states.shape[4]
-        keys = self.states.as_strided((batch, last, self.used), (dim, 1, step))
-        return keys, self.states.as_strided((batch, self.used, last), (dim, step, 1), half)
+        begin = self.states.storage_offset()
+        keys = self.states.as_strided((batch, last, self.used), (dim, 1, step), begin)
+        return keys, self.states.as_strided((batch, self.used, last), (dim, step, 1), begin + half)
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """`append` as `transformers` calls it, with (rows, heads, 1, dim); all steps, `by_step`."""

@@ -19,10 +19,12 @@ class Grid(NamedTuple):
     Attributes:
         rows: (sentences * heads * queries,) the number of the row's head, row * heads + head, at each place.
         places: (rows * heads,) the place of each row's head.
+        keys: (sentences * heads,) which keys and values each has, where these are others than its own; None otherwise.
     """
 
     rows: Tensor
     places: Tensor
+    keys: Tensor | None = None
 
     @classmethod
     def of(cls, place: Tensor, width: int, sentences: int, heads: int) -> Grid:
@@ -73,8 +75,8 @@ def attend_grid(
 
     Args:
         queries: (rows * heads, dim).
-        keys: (sentences * heads, dim, source steps).
-        values: (sentences * heads, source steps, dim).
+        keys: (sentences * heads, dim, source steps), or those that the grid chooses from.
+        values: (sentences * heads, source steps, dim), likewise.
         scaling: Factor of the scores.
         grid: Of the rows.
         mask: Added to the scores, (sentences * heads, 1, source steps); None without padding.
@@ -82,5 +84,7 @@ def attend_grid(
     Returns:
         (rows * heads, dim).
     """
+    if grid.keys is not None:
+        keys, values = keys.index_select(0, grid.keys), values.index_select(0, grid.keys)
     spread = queries.index_select(0, grid.rows).view(len(keys), -1, queries.shape[1])
     return attend(spread, keys, values, scaling, mask).flatten(0, 1).index_select(0, grid.places)

@@ -60,7 +60,7 @@ class _Attention:
     def of(cls, block: Any, of_itself: bool) -> _Attention:
         """The projections of a model's block, packed where its rows attend to themselves on a device for that."""
         projections = [block.q_proj, block.k_proj, block.v_proj]
-        pack = of_itself and all(map(_is_plain, projections)) and projections[0].weight.device.type != "cpu"
+        pack = of_itself and all(map(is_plain, projections)) and projections[0].weight.device.type != "cpu"
         packed = _packed(projections) if pack else None
         query, key, value = map(_linear, projections)
         return cls(block.num_heads, block.head_dim, query, key, value, _linear(block.out_proj), packed)
@@ -105,7 +105,8 @@ class Layers:
     """A decoder, ready to compute steps.
 
     Attributes:
-        decoder: The model's own, for its embeddings.
+        tokens: The model's own embeddings.
+        of_positions: Likewise, of the steps.
         layers: Its layers.
         norm_first: Whether the norm of a block precedes it.
         scale: Of the embeddings, where their layer does not scale itself.
@@ -115,7 +116,8 @@ class Layers:
         last_norm: The norm of the last hidden states; None without.
     """
 
-    decoder: Any
+    tokens: Apply
+    of_positions: Any
     layers: list[Layer]
     norm_first: bool
     scale: float
@@ -123,12 +125,19 @@ class Layers:
     first_norm: Apply | None
     last_norm: Apply | None
 
+    def take_packed(self, others: Layers) -> None:
+        """Overwrite the packed weights by those of layers that were read later."""
+        for layer, other in zip(self.layers, others.layers, strict=True):
+            for tensor, newer in zip(layer.steps.packed or (), other.steps.packed or (), strict=True):
+                tensor.copy_(newer)
+
 
 def layers_of(decoder: Any) -> Layers:
     """Read the layers of a decoder of one of `LAYERED`; only what is packed for a GPU is copied."""
     table = decoder.embed_positions
     return Layers(
-        decoder,
+        decoder.embed_tokens,
+        table,
         [
             Layer(
                 _Attention.of(layer.self_attn, True),
@@ -180,14 +189,19 @@ def for_device(keys: Sequence[Tensor], values: Sequence[Tensor]) -> list[SourceS
 
 
 def step_of(
-    layers: Layers, ids: Tensor, step: int, caches: Sequence[StepsLayer], source: Sequence[SourceStates], rows: Rows
+    layers: Layers,
+    ids: Tensor,
+    step: int | Tensor,
+    caches: Sequence[StepsLayer],
+    source: Sequence[SourceStates],
+    rows: Rows,
 ) -> Tensor:
     """Hidden states of the next step of every row.
 
     Args:
         layers: Of the decoder.
         ids: (rows,) the tokens that the step reads.
-        step: Its number, from 0.
+        step: Its number, from 0; a tensor (1,) where a device is to read it (`_fixed.py`).
         caches: Self-attention keys and values of each layer; they grow by the step.
         source: Cross-attention keys and values of each layer (`for_device`).
         rows: Which sentence a row belongs to.
@@ -210,15 +224,18 @@ def _added(x: Tensor, norm: Apply, norm_first: bool, block: Apply) -> Tensor:
     return norm(block(x).add_(x))
 
 
-def _embedded(layers: Layers, ids: Tensor, step: int) -> Tensor:
+def _embedded(layers: Layers, ids: Tensor, step: int | Tensor) -> Tensor:
     """(rows, width) embeddings of the tokens of a step, with its position."""
-    x = layers.decoder.embed_tokens(ids)
+    x = layers.tokens(ids)
     if layers.scale != 1.0:
         x = x * layers.scale
     if layers.positions is not None:
-        x = x + layers.positions[step]
-    else:
-        x = x + layers.decoder.embed_positions(ids[:, None], x[:, None], step)[:, 0]
+        x = x + (layers.positions[step] if isinstance(step, int) else layers.positions.index_select(0, step))
+    elif isinstance(step, int):
+        x = x + layers.of_positions(ids[:, None], x[:, None], step)[:, 0]
+    else:  # as M2M100 computes them: padding has a position of its own
+        padding = layers.of_positions.padding_idx
+        x = x + layers.of_positions.weights.index_select(0, (ids != padding) * (step + 1) + padding)
     return x if layers.first_norm is None else layers.first_norm(x)
 
 
@@ -232,9 +249,9 @@ def _to_steps(block: _Attention, cache: StepsLayer, x: Tensor) -> Tensor:
         states = block.split(torch.baddbmm(biases, x.expand(3, *x.shape), weights))
         query = states[0]
         cache.append(states[1:])
-    if x.device.type == "cpu":
+    if x.device.type == "cpu" and cache.added is None:
         return block.output(_attend_steps(query, *cache.by_step(), block.scaling).flatten(1))
-    attended = attend(query.reshape(-1, 1, query.shape[-1]), *cache.by_head(), block.scaling, None)
+    attended = attend(query.reshape(-1, 1, query.shape[-1]), *cache.by_head(), block.scaling, cache.added)
     return block.output(attended.view_as(x))
 
 
@@ -251,14 +268,14 @@ def _feed_forward(layer: Layer, x: Tensor) -> Tensor:
     return layer.narrow(layer.activation(layer.wide(x)))
 
 
-def _is_plain(linear: Any) -> bool:
+def is_plain(linear: Any) -> bool:
     """Whether a layer is nothing but a product with its weight and its bias."""
     return type(linear) is nn.Linear and type(linear.weight) is nn.Parameter and linear.bias is not None
 
 
 def _linear(linear: Any) -> Apply:
     """A linear layer for (rows, inputs): on a GPU the product without the module around it."""
-    if not _is_plain(linear) or linear.weight.device.type == "cpu":
+    if not is_plain(linear) or linear.weight.device.type == "cpu":
         return linear
     return partial(torch.addmm, linear.bias, mat2=linear.weight.t())
 

@@ -13,6 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode._fixed import FixedSteps, fixed_steps_of
 from toolkit.decode._layers import LAYERED, Layers, SourceStates, for_device, layers_of, source_states, step_of
 from toolkit.decode._source import encode_in_runs
 from toolkit.decode._top_k import NARROW, log_probabilities
@@ -41,11 +42,14 @@ class _SharedState(State):
         cache: Self-attention keys and values of each row, and cross-attention keys and values of each sentence.
         rows: Which sentence each row attends to.
         source: The cross-attention keys and values as `step_of` attends to them; none for T5.
+        fixed: Where the self-attention keys and values are while steps have fixed shapes; None with plain steps, which
+            have them in `cache`.
     """
 
     cache: EncoderDecoderCache
     rows: Rows
     source: list[SourceStates]
+    fixed: FixedSteps | None = None
 
 
 class SharedEngine:
@@ -53,6 +57,10 @@ class SharedEngine:
 
     Args:
         model: A Marian, BART, mBART, M2M100/NLLB, Pegasus or T5 model in eval mode; its own weights and dtype are used.
+
+    Attributes:
+        graphs: Whether the steps of a decoder of our own layers have fixed shapes, which a GPU replays as CUDA graphs;
+            by default on a GPU. Elsewhere they give the same and are slower.
 
     Raises:
         ValueError: A model of another family.
@@ -65,6 +73,7 @@ class SharedEngine:
                 f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; ExpandedEngine drives any other"
             )
         self.model, self.config, self.device = model, model.config, model.device
+        self.graphs = self.device.type == "cuda"
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         bias = getattr(model, "final_logits_bias", None)
         self.bias = bias if bias is not None and bool(bias.any()) else None
@@ -109,14 +118,22 @@ class SharedEngine:
         sentence = _sentence_of_rows(self, len(sources), rows_each)
         cache = new_cache(keys, values, steps + len(self.given) - 1)
         source = [] if self.layers is None else for_device(keys, values)
-        return _read_given(self, _SharedState(sentence, 0, cache, Rows.of(keys, mask, sentence), source))
+        state = _SharedState(sentence, 0, cache, Rows.of(keys, mask, sentence), source)
+        fixed = fixed_steps_of(self.decoder, self.layers) if self.graphs and self.layers is not None else None
+        if fixed is not None and fixed.start(state, keys, values, state.rows, steps + len(self.given) - 1):
+            state.fixed = fixed
+        return _read_given(self, state)
 
     def step(self, state: _SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
         if self.layers is not None:
-            caches = cast(list[StepsLayer], state.cache.self_attention_cache.layers)
             state.steps += 1
-            return step_of(self.layers, ids, state.steps - 1, caches, state.source, state.rows)
+            if state.fixed is not None:
+                hidden = state.fixed.step(ids, state.sentence)
+                if hidden is not None:
+                    return hidden
+                self._take_plain_steps(state)
+            return step_of(self.layers, ids, state.steps - 1, _own_steps(state), state.source, state.rows)
         unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
         with self.attending():
             hidden = self.decoder(
@@ -171,12 +188,24 @@ class SharedEngine:
         self, state: _SharedState, source: Tensor, target: Tensor, rows: int, within_sentences: bool = False
     ) -> None:
         """See `Engine.move`."""
-        for layer in state.cache.self_attention_cache.layers:
-            assert isinstance(layer, StepsLayer)
-            layer.move(source, target, rows)
+        if state.fixed is not None and not state.fixed.move(source, target, rows):
+            self._take_plain_steps(state)
+        if state.fixed is None:
+            for layer in _own_steps(state):
+                layer.move(source, target, rows)
         if not within_sentences:
             state.sentence = _moved(state.sentence, source, target, rows)
-            state.rows.put(state.sentence)
+            if state.fixed is None:
+                state.rows.put(state.sentence)
+            else:
+                state.fixed.has_moved = True
+
+    def _take_plain_steps(self, state: _SharedState) -> None:
+        """Go on without steps of fixed shapes."""
+        assert state.fixed is not None
+        state.fixed.leave(_own_steps(state))
+        state.fixed = None
+        state.rows.put(state.sentence)
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
@@ -188,6 +217,11 @@ class SharedEngine:
             yield
         finally:
             config._attn_implementation = implementation
+
+
+def _own_steps(state: _SharedState) -> list[StepsLayer]:
+    """The self-attention caches of each layer."""
+    return cast(list[StepsLayer], state.cache.self_attention_cache.layers)
 
 
 def _output_scale(config: PreTrainedConfig) -> float:

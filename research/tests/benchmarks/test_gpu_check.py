@@ -12,15 +12,19 @@ from tests.pretended import pretended_cuda
 def test_every_part_runs_and_agrees():
     results, failed = gpu_check.run(gpu_check.Check(torch.device("cpu"), tiny=True), 600)
     assert not failed
-    assert results["agreement with the CPU"]["samples_equal"] == 1
+    agreement = results["agreement with the CPU"]
+    assert agreement["samples_equal"] == agreement["samples_equal_with_graphs"] == 1
+    assert results["graphs, 1+1 layers of 64, 2 sentences"]["samples_equal"] == 1
     assert all(figures for name, figures in results.items() if not name.startswith("a step"))  # that one needs a GPU
 
 
 def test_it_runs_and_agrees_on_a_pretended_gpu():
-    with pretended_cuda():
+    with pretended_cuda() as gpu:
         results, failed = gpu_check.run(gpu_check.Check(torch.device("cuda"), tiny=True), 600)
     assert [name.startswith("a step of the sampler") for name in failed] == [True], results  # no profiler of kernels
-    assert results["agreement with the CPU"]["samples_equal"] == 1
+    agreement = results["agreement with the CPU"]
+    assert agreement["samples_equal"] == agreement["samples_equal_with_graphs"] == 1
+    assert gpu.replays > 20
 
 
 def test_a_part_that_fails_is_named_and_the_others_go_on(monkeypatch):
