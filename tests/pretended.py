@@ -461,8 +461,6 @@ def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
         "stream": lambda _: contextlib.nullcontext(),
         "max_memory_allocated": lambda *_: 0,
         "empty_cache": nothing,
-        "reset_peak_memory_stats": nothing,
-        "max_memory_reserved": lambda *_: 0,
         "synchronize": lambda *_: gpu.wait("synchronize"),
         "current_stream": lambda *_: mock.Mock(),
         "is_current_stream_capturing": lambda: False,

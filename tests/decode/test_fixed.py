@@ -152,6 +152,29 @@ def test_after_a_capture_that_fails_steps_are_plain_and_one_line_says_so(capture
     )
 
 
+def test_a_graph_that_gives_other_numbers_is_not_used(monkeypatch, capsys):
+    real = _fixed.captured
+
+    def shifted(compute, memory, device):
+        graph = real(compute, memory, device)
+        replay = graph.replay
+
+        def replay_shifted():
+            replay()
+            graph.hidden.add_(0.5)
+
+        graph.replay = replay_shifted
+        graph.hidden = compute.func.__self__._held().hidden
+        return graph
+
+    monkeypatch.setattr(_fixed, "captured", shifted)
+    with torch.inference_mode(), pretended_cuda():
+        model = model_of("bart")
+        wanted = hidden_states(engine_on("cuda", model, False))
+        assert_equal(hidden_states(engine_on("cuda", model, True)), wanted)
+    assert "a graph gave other numbers than the step that it was captured from" in capsys.readouterr().err
+
+
 def test_what_waits_for_the_device_is_not_captured(capsys):
     with pretended_cuda():
         model = model_of("bart")
