@@ -1,4 +1,4 @@
-r"""Train a static sentence encoder on a parabank: one vector for each piece of a word, the fastest to use.
+r"""Train a static sentence encoder on a parabank: one vector for each piece of a word.
 
     parabank train static_encoder --pairs build/parabank2 --output_dir build/static
     parabank train static_encoder --pairs build/parabank2 --teacher starter/encoder --output_dir build/static
