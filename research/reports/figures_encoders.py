@@ -173,10 +173,16 @@ STATIC = {
 }
 
 
+def static_arms() -> dict[str, dict]:
+    """The static encoders of all runs, by who taught them."""
+    runs = ("static_encoder", "static_encoder_alone", "static_encoder_weights")
+    return {arm: found for run in runs for arm, found in experiment(run)["results"]["static"].items()}
+
+
 def static_encoders() -> str:
     """Static encoders beside the starter encoder, by who taught them."""
     results = experiment("static_encoder")["results"]
-    static = results["static"] | experiment("static_encoder_weights")["results"]["static"]
+    static = static_arms()
     sizes = next(iter(static.values()))["beginnings"]
     lines = []
     for arm, label in STATIC.items():
@@ -229,8 +235,9 @@ def static_gain() -> str:
     """By how much static encoders are above the starter encoder, on benchmark dev and over the years, in points."""
     results = experiment("static_encoder")["results"]
     scores, parts = results["encoders"]["starter/encoder"], []
-    for arm, label in (("starter", "taught by it"), ("alone", "trained alone on the pairs")):
-        found = results["static"][arm]
+    arms = {"untrained": "its vectors weighted", "starter": "taught by it", "alone": "trained on the pairs alone"}
+    for arm, label in arms.items():
+        found = static_arms()[arm]
         dev = found["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
         years = found["years"]["mean"] - fmean(scores[year][0] for year in YEARS)
         parts.append(f"{label} {dev:+.1f} and {years:+.1f}")
