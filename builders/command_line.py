@@ -28,6 +28,7 @@ COMMANDS = {
     "filter parabank": "filter_parabank",
     "report": "report_parabank",
     "train encoder": "train_encoder",
+    "train static_encoder": "train_static_encoder",
     "train transformer_encoder": "train_transformer_encoder",
     "train paraphraser": "train_paraphraser",
     "train translator": "train_translator",

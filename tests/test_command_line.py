@@ -39,7 +39,7 @@ def test_a_first_word_alone_lists_its_commands(capsys):
     ("arguments", "error"),
     [
         (["trian", "encoder"], "parabank: wanted one of demo, build, fetch, clean, filter, report, train, "),
-        (["train", "encodr"], "parabank train: wanted one of encoder, transformer_encoder, paraphraser, "),
+        (["train", "encodr"], "parabank train: wanted one of encoder, static_encoder, transformer_encoder, "),
         (
             ["build", "parabank3"],
             "parabank build: wanted one of parabank2, parabank, paranmt, parazh, paranet, got ",

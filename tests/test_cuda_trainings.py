@@ -14,12 +14,20 @@ from torch import Tensor, nn
 from tests import tiny
 from tests.augmentation.bert import tiny_bert
 from tests.pretended import pretended_cuda
-from toolkit.encoder.settings import TRANSFORMER_LOSSES, EncoderTraining, TransformerTraining
+from toolkit.encoder.settings import TRANSFORMER_LOSSES, EncoderTraining, StaticTraining, TransformerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.study.trials import by_trainer
 from toolkit.system import processes
-from toolkit.train import encoder, infiller, pair_classifier, paraphraser, transformer_encoder, translator
+from toolkit.train import (
+    encoder,
+    infiller,
+    pair_classifier,
+    paraphraser,
+    static_encoder,
+    transformer_encoder,
+    translator,
+)
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
@@ -149,6 +157,20 @@ def test_encoder(data, monkeypatch, capsys, loss):
                 pairs=[str(data / "few.tsv")], output_dir=str(output), parts=["word", "trigram", "lstm"], epochs=1,
                 loss=loss, dimensions=16, combine="concatenation", batch=20, mega_batch=2, min_count=1, save_every=1,
                 threads=1, negatives_dtype="float32",
+            )
+        )  # fmt: skip
+
+    trained_twice(train, data, monkeypatch, capsys)
+
+
+def test_static_encoder(data, monkeypatch, capsys):
+    (data / "few.tsv").write_text("".join((data / "pairs.tsv").read_text().splitlines(True)[:40]))
+
+    def train(output: Path) -> None:
+        static_encoder.train(
+            StaticTraining(
+                pairs=[str(data / "few.tsv")], output_dir=str(output), vocabulary=300, dimensions=16, shortest=8,
+                batch=20, epochs=1, save_every=1, threads=1, dtype="float32",
             )
         )  # fmt: skip
 

@@ -20,6 +20,7 @@ SETTINGS = {
     "clean": "bitexts.md#clean",
     "filter bitext": "bitexts.md#filter-bitext",
     "train encoder": "encoders.md#encoders",
+    "train static_encoder": "encoders.md#static-encoders",
     "train transformer_encoder": "encoders.md#transformers-as-encoders",
     "train paraphraser": "paraphrasers.md#paraphrasers",
     "train translator": "translators.md#translators",

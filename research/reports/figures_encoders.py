@@ -11,6 +11,7 @@ from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.evaluate.simlex import PAPER as PAPER_SIMLEX
 from toolkit.evaluate.tables import with_spread
 from toolkit.evaluate.transfer import PAPER_TRANSFER
+from toolkit.starters import STARTERS
 
 YEARS = ("2012", "2013", "2014", "2015")
 ERRORS = 2  # ours: standard errors by which a rank is called better than another corpus
@@ -163,6 +164,86 @@ def hard_negatives_gain() -> str:
     return " and ".join(parts)
 
 
+STATIC = {
+    "alone": "static, pairs alone",
+    "alike": "static, pairs alone, all pieces alike",
+    "untrained": "the starter encoder's vectors of the pieces, weighted, untrained",
+    "starter": "static, taught by the starter encoder",
+    "minilm": "static, taught by all-MiniLM-L6-v2",
+}
+
+
+def static_arms() -> dict[str, dict]:
+    """The static encoders of all runs, by who taught them."""
+    runs = ("static_encoder", "static_encoder_alone", "static_encoder_weights")
+    return {arm: found for run in runs for arm, found in experiment(run)["results"]["static"].items()}
+
+
+def static_encoders() -> str:
+    """Static encoders beside the starter encoder, by who taught them."""
+    results = experiment("static_encoder")["results"]
+    static = static_arms()
+    sizes = next(iter(static.values()))["beginnings"]
+    lines = []
+    for arm, label in STATIC.items():
+        if found := static.get(arm):
+            cells = [found["pearson"][name]["values"] for name in ("benchmark dev", "benchmark train")]
+            beginnings = " / ".join(number(found["beginnings"][size]["mean"]) for size in sizes)
+            seeds = len(cells[0])
+            years = with_spread(found["years"]["values"], 1)
+            megabytes = number(found["bytes"] / 1e6)
+            lines.append(
+                [
+                    f"{label} ({seeds} seed{'s' * (seeds > 1)})",
+                    *(with_spread(c, 1) for c in cells),
+                    years,
+                    beginnings,
+                    megabytes,
+                ]
+            )
+    scores = results["encoders"]["starter/encoder"]
+    size = (STARTERS / "encoder" / "model.safetensors").stat().st_size
+    years = number(fmean(scores[year][0] for year in YEARS))
+    lines.append(
+        [
+            "the starter encoder",
+            *(number(scores[f"benchmark {part}"][0]) for part in ("dev", "train")),
+            years,
+            "",
+            number(size / 1e6),
+        ]
+    )
+    head = [
+        "encoder",
+        "STS Benchmark dev",
+        "train (tuned on)",
+        "STS 2012-2015, mean",
+        f"dev, first {' / '.join(sizes)}",
+    ]
+    return table([*head, "MB"], lines)
+
+
+def static_speeds() -> str:
+    """Sentences a second of a static encoder, the starter and a transformer."""
+    speed = experiment("static_encoder_speed")["results"]["speed"]
+    names = {"static": "a static encoder", "starter/encoder": "the starter encoder", "minilm": "all-MiniLM-L6-v2"}
+    lines = [[label, number(speed[name]["median"], 0), ranges(speed[name]["values"])] for name, label in names.items()]
+    return table(["encoder, one thread", "sentences per second of processor time, median", "of the rounds"], lines)
+
+
+def static_gain() -> str:
+    """By how much static encoders are above the starter encoder, on benchmark dev and over the years, in points."""
+    results = experiment("static_encoder")["results"]
+    scores, parts = results["encoders"]["starter/encoder"], []
+    arms = {"untrained": "its vectors weighted", "starter": "taught by it", "alone": "trained on the pairs alone"}
+    for arm, label in arms.items():
+        found = static_arms()[arm]
+        dev = found["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
+        years = found["years"]["mean"] - fmean(scores[year][0] for year in YEARS)
+        parts.append(f"{label} {dev:+.1f} and {years:+.1f}")
+    return "; ".join(parts)
+
+
 def transfer() -> str:
     """ParaNMT's table 14: the starter encoder beside the paper's model of the same parts."""
     names = ("MR", "CR", "SUBJ", "MPQA", "SST (dev)", "TREC (10 folds)", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
@@ -240,6 +321,6 @@ def simlex() -> str:
 
 MADE = (
     sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches,
-    hard_negatives, hard_negatives_gain, transfer,
+    hard_negatives, hard_negatives_gain, static_encoders, static_gain, static_speeds, transfer,
     encoder_pairs, encoder_dev, identification, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
 )  # fmt: skip

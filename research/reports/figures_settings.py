@@ -19,7 +19,7 @@ from toolkit.chat.settings import PromptedModel, ServerSettings
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.clean_file import CleanFile
 from toolkit.clean.rules import CleanSettings
-from toolkit.encoder.settings import EncoderTraining, TransformerTraining
+from toolkit.encoder.settings import EncoderTraining, StaticTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.protect import Protection
@@ -167,6 +167,11 @@ def settings_encoder() -> str:
     return settings_of(EncoderTraining)
 
 
+def settings_static() -> str:
+    """Of parabank train static_encoder."""
+    return settings_of(StaticTraining)
+
+
 def settings_transformer() -> str:
     """Of parabank train transformer_encoder."""
     return settings_of(TransformerTraining)
@@ -278,6 +283,7 @@ MADE = (
     settings_paranet,
     settings_clean,
     settings_encoder,
+    settings_static,
     settings_transformer,
     settings_translator,
     settings_filter_bitext,

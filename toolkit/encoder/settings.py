@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.system.ranges import Count, PairTraining, Positive, Range, Settings, Share, between, one_of
+from toolkit.system.ranges import Count, PairTraining, Positive, Range, Settings, Share, at_least, between, one_of
 
 PARTS = ("word", "trigram", "lstm")
 COMBINE = ("addition", "concatenation")  # table 8
@@ -18,6 +18,7 @@ MARGIN = 0.4  # ParaNMT-50M, section 5.2
 LOSSES = ("margin", "ranking")
 TRANSFORMER_LOSSES = ("cached-ranking", "ranking", "margin")
 DTYPES = ("auto", "float32", "bfloat16")
+STATIC_DTYPES = ("float16", "float32")
 Parts = Annotated[
     tuple[str, ...],
     Range(
@@ -173,3 +174,48 @@ class TransformerTraining(PairTraining):
     max_tokens: Count = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
     dtype: Annotated[str, one_of(DTYPES)] = "auto"
     save_every: Count = 500  # ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticTraining(PairTraining):
+    """The settings of a training of one vector for each piece of a word.
+
+    Attributes:
+        teacher: A sentence encoder (starter/encoder, a folder or Hub id) to learn from: its vectors of the pieces are
+            the first ones, and its cosines of sentences are learned beside the ranking.
+        vocabulary: The most pieces, which are cut from the texts of the pairs (WordPiece).
+        dimensions: Size of a vector; at most the teacher's.
+        shortest: The beginnings of a vector are trained to stand for the whole (Matryoshka): its half, its quarter and
+            so on, as long as they have at least so many numbers; as `dimensions` for none.
+        smoothing: What a piece counts falls with its share of the text, to half at this share; a large number counts
+            all pieces alike.
+        ranking: Weight of the ranking loss beside the teacher's cosines; without a teacher it is the only loss.
+        batch: Pairs of a step, of all processes together, which are each other's negatives.
+        epochs: Times that every pair is read.
+        learning_rate: Of Adam at its highest, after a tenth of the steps; it falls to 0 in a line.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are left out.
+        dtype: What the vectors are saved in: "float16", or "float32" with twice the bytes.
+        seed: Of the first vectors and the order of the pairs.
+        save_every: Steps between two checkpoints.
+    """
+
+    teacher: str | None = None
+    vocabulary: Count = 32_000  # ours: with 256 dimensions 16 MB
+    dimensions: Count = 256  # ours
+    shortest: Count = 32  # ours
+    smoothing: Positive = 0.003  # ours: SIF's a, which is 0.001 to 0.0001 there (Arora et al. 2017, section 4.1)
+    ranking: Annotated[float, at_least(0)] = 0.02  # ours
+    batch: Batch = 2048  # ours: as static-retrieval-mrl-en-v1
+    epochs: Count = 4  # ours
+    learning_rate: Positive = 0.003  # ours
+    max_tokens: Count = 64  # ours: as TransformerTraining
+    dtype: Annotated[str, one_of(STATIC_DTYPES)] = "float16"
+    save_every: Count = 200  # ours
+
+    @property
+    def prefixes(self) -> list[int]:
+        """The sizes of the beginnings of a vector that are trained, the whole first."""
+        sizes = [self.dimensions]
+        while sizes[-1] >= 2 * self.shortest:
+            sizes.append(sizes[-1] // 2)
+        return sizes

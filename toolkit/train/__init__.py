@@ -12,6 +12,7 @@ __all__ = [
     "pair_classifier",
     "paraphraser",
     "paraphraser_pairs",
+    "static_encoder",
     "transformer_encoder",
     "translator",
     "translator_loss",

@@ -79,6 +79,12 @@ def ranking_loss(
 
     Source: Henderson et al. 2017, section 4.4, as implemented in sentence-transformers.
     """
-    cosines = normalize(anchors, dim=1) @ normalize(positives, dim=1).T
+    return ranking_of_cosines(
+        normalize(anchors, dim=1) @ normalize(positives, dim=1).T, positive_indices, forbidden, scale
+    )
+
+
+def ranking_of_cosines(cosines: Tensor, positive_indices: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:
+    """`ranking_loss` of the (pairs, batch) cosines of the anchors with all positives; the other arguments are its."""
     allowed = torch.zeros_like(forbidden).scatter_(1, positive_indices[:, None], True) | ~forbidden
     return cross_entropy((scale * cosines).masked_fill(~allowed, -torch.inf), positive_indices, reduction="none")

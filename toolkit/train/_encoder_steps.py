@@ -20,7 +20,7 @@ from toolkit.encoder.network import Features, kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.models.precision import in_bfloat16
 from toolkit.train._encoder_loss import margin_loss, ranking_loss
-from toolkit.train._negatives import nearest
+from toolkit.train._negatives import nearest, no_negatives
 from toolkit.train.adam import KEPT, LazyAdam, _Sums
 from toolkit.train.encoder_pairs import Pairs, Ragged, _scramble, _take, _transposed, prepare_texts
 
@@ -248,13 +248,8 @@ def _ranking_step(
     count, device = len(references) // 2, fitting.state.device
     positive_indices = torch.arange(len(batch), device=device)[_process_share(len(batch), fitting.state)]
     anchors, positives = batch, batch + count
-    forbidden = references[anchors, None] == references[None, positives]
-    forbidden |= texts[anchors, None] == texts[None, positives]
-    forbidden |= texts[positives, None] == texts[None, positives]
     hard = hard[hard >= 0]
-    known = texts[hard][None] == np.concatenate([texts[anchors], texts[positives]])[:, None]
-    is_related = references[anchors, None] == np.concatenate([references[anchors], references[positives]])[None]
-    forbidden = np.concatenate([forbidden, is_related.astype(np.float32) @ known > 0], 1)
+    forbidden = no_negatives(references[anchors], texts[anchors], texts[positives], texts[hard])
     forbidden_rows = torch.from_numpy(forbidden).to(device)[positive_indices]
 
     def mini_batch_loss(vectors: Tensor) -> Tensor:

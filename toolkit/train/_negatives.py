@@ -41,6 +41,37 @@ def _same_key_pairs(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, order[np.repeat(starts, sizes) + within]
 
 
+def no_negatives(references: np.ndarray, anchors: np.ndarray, positives: np.ndarray, hard: np.ndarray) -> np.ndarray:
+    """Which positives and hard negatives of a batch are no negatives of an anchor.
+
+    >>> no_negatives(np.array([7, 8, 8]), np.array([0, 1, 1]), np.array([2, 3, 4]), np.array([4, 5])).astype(int)
+    array([[1, 0, 0, 0, 0],
+           [0, 1, 1, 1, 0],
+           [0, 1, 1, 1, 0]])
+
+    Args:
+        references: (pairs,) indices of the references; the texts of one reference are no negatives of each other.
+        anchors: (pairs,) indices of the texts.
+        positives: (pairs,) indices of the texts; nor is a text that equals the anchor or its positive.
+        hard: (negatives,) indices of the texts.
+
+    Returns:
+        (pairs, pairs + negatives) bool, the positives first; a pair's own positive is among them.
+    """
+    count = len(references)
+    forbidden = np.zeros((count, count + len(hard)), bool)
+    forbidden[:, :count] = references[:, None] == references
+    forbidden[:, :count] |= anchors[:, None] == positives
+    forbidden[:, :count] |= positives[:, None] == positives
+    texts = np.concatenate([anchors, positives])
+    order = np.argsort(texts, kind="stable")
+    begins, ends = (np.searchsorted(texts[order], hard, side) for side in ("left", "right"))
+    for negative in np.flatnonzero(ends > begins).tolist():  # which few of a batch's hard negatives are
+        sharing = references[order[begins[negative] : ends[negative]] % count]
+        forbidden[np.isin(references, sharing), count + negative] = True
+    return forbidden
+
+
 class _Excluded:
     """`excluded` as a mask for blocks of a matrix of cosines."""
 
