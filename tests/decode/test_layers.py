@@ -14,7 +14,7 @@ from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from research.benchmarks.gpu_check import random_model
 from tests.pretended import FREE, pretended_cuda
 from toolkit.decode._attention import Rows, StepsLayer
-from toolkit.decode._layers import LAYERED, for_device, layers_of, source_states, step_of
+from toolkit.decode._layers import LAYERED, compute_step, for_device, read_layers, source_states
 from toolkit.decode.shared import SharedEngine
 
 PAD, LAYERS, STEPS = 1, 3, 5
@@ -53,14 +53,14 @@ def theirs(model: PreTrainedModel, encoded: Tensor, steps: Tensor) -> list[list[
 
 def ours(model: PreTrainedModel, encoded: Tensor, steps: Tensor, sentence: Tensor) -> list[list[Tensor]]:
     """The same by our layers; `encoded` has one entry for each sentence, not for each row."""
-    whole = layers_of(model.get_decoder())
+    whole = read_layers(model.get_decoder())
     keys, values = source_states(whole, encoded)
     depths = [replace(whole, layers=whole.layers[: n + 1], last_norm=None) for n in range(LAYERS)] + [whole]
     caches = [[StepsLayer(STEPS) for _ in layers.layers] for layers in depths]
     rows, source = Rows.of(keys, None, sentence), for_device(keys, values)
     return [
         [
-            step_of(layers, ids, n, cache, source[: len(cache)], rows)
+            compute_step(layers, ids, n, cache, source[: len(cache)], rows)
             for layers, cache in zip(depths, caches, strict=True)
         ]
         for n, ids in enumerate(steps)

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from toolkit.decode._attention import Rows, StepsLayer
 from toolkit.decode._batched import Grid
 from toolkit.decode._graph import captured
-from toolkit.decode._layers import Layers, SourceStates, is_plain, step_of
+from toolkit.decode._layers import Layers, SourceStates, compute_step, is_plain
 
 ROWS, SENTENCES, SOURCE = 256, 8, 16  # ours: the smallest buckets; the next are half as large again, or twice
 STEPS = 8  # ours: self-attention steps of a bucket
@@ -114,7 +114,7 @@ class _Buffers:
 
 
 class _Sources(NamedTuple):
-    """Keys and values of each layer as `step_of` attends to them, and the mask (sentences * heads, 1, source steps)."""
+    """Keys and values of each layer as `compute_step` attends to them; the mask (sentences * heads, 1, source steps)."""
 
     states: list[SourceStates]
     mask: Tensor
@@ -320,7 +320,7 @@ class FixedSteps:
         is_later = buffers.numbers[: shape.steps] > buffers.step
         added = buffers.states.new_zeros(1, 1, shape.steps).masked_fill_(is_later, -torch.inf)
         caches = [_FixedLayer(states, shape, buffers.step, added) for states in buffers.states]
-        hidden = step_of(self.layers, buffers.ids[: shape.rows], buffers.step, caches, sources.states, rows)
+        hidden = compute_step(self.layers, buffers.ids[: shape.rows], buffers.step, caches, sources.states, rows)
         buffers.hidden[: shape.rows].copy_(hidden)
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> bool:
@@ -402,7 +402,7 @@ def bucket(count: int, least: int) -> int:
 _STEPS_OF: weakref.WeakKeyDictionary[nn.Module, FixedSteps] = weakref.WeakKeyDictionary()
 
 
-def fixed_steps_of(decoder: nn.Module, layers: Layers) -> FixedSteps | None:
+def fixed_steps_for(decoder: nn.Module, layers: Layers) -> FixedSteps | None:
     """The steps of a decoder, the same for every engine and batch until its weights are others.
 
     Args:

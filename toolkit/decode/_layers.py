@@ -132,7 +132,7 @@ class Layers:
                 tensor.copy_(newer)
 
 
-def layers_of(decoder: Any) -> Layers:
+def read_layers(decoder: Any) -> Layers:
     """Read the layers of a decoder of one of `LAYERED`; only what is packed for a GPU is copied."""
     table = decoder.embed_positions
     return Layers(
@@ -176,7 +176,7 @@ def source_states(layers: Layers, encoded: Tensor) -> tuple[list[Tensor], list[T
 
 
 def for_device(keys: Sequence[Tensor], values: Sequence[Tensor]) -> list[SourceStates]:
-    """Keys and values of the sources as `step_of` attends to them, which costs no memory.
+    """Keys and values of the sources as `compute_step` attends to them, which costs no memory.
 
     Args:
         keys: Of each layer, (sentences, heads, source steps, dim).
@@ -188,7 +188,7 @@ def for_device(keys: Sequence[Tensor], values: Sequence[Tensor]) -> list[SourceS
     return [(key.flatten(0, 1).transpose(1, 2), value.flatten(0, 1)) for key, value in pairs]
 
 
-def step_of(
+def compute_step(
     layers: Layers,
     ids: Tensor,
     step: int | Tensor,

@@ -13,8 +13,8 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
-from toolkit.decode._fixed import FixedSteps, fixed_steps_of
-from toolkit.decode._layers import LAYERED, Layers, SourceStates, for_device, layers_of, source_states, step_of
+from toolkit.decode._fixed import FixedSteps, fixed_steps_for
+from toolkit.decode._layers import LAYERED, Layers, SourceStates, compute_step, for_device, read_layers, source_states
 from toolkit.decode._source import encode_in_runs
 from toolkit.decode._top_k import NARROW, log_probabilities
 from toolkit.decode.engine import (
@@ -41,7 +41,7 @@ class _SharedState(State):
     Attributes:
         cache: Self-attention keys and values of each row, and cross-attention keys and values of each sentence.
         rows: Which sentence each row attends to.
-        source: The cross-attention keys and values as `step_of` attends to them; none for T5.
+        source: The cross-attention keys and values as `compute_step` attends to them; none for T5.
         fixed: Where the self-attention keys and values are while steps have fixed shapes; None with plain steps, which
             have them in `cache`.
     """
@@ -87,7 +87,7 @@ class SharedEngine:
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
         """Keys and values of the sources, and the mask of their padding: see `encode_in_runs`."""
         if self.config.model_type in LAYERED:
-            self.layers = layers_of(self.decoder)
+            self.layers = read_layers(self.decoder)
         return encode_in_runs(sources, self._encode_run)
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
@@ -119,7 +119,7 @@ class SharedEngine:
         cache = new_cache(keys, values, steps + len(self.given) - 1)
         source = [] if self.layers is None else for_device(keys, values)
         state = _SharedState(sentence, 0, cache, Rows.of(keys, mask, sentence), source)
-        fixed = fixed_steps_of(self.decoder, self.layers) if self.graphs and self.layers is not None else None
+        fixed = fixed_steps_for(self.decoder, self.layers) if self.graphs and self.layers is not None else None
         if fixed is not None and fixed.start(state, keys, values, state.rows, steps + len(self.given) - 1):
             state.fixed = fixed
         return _read_given(self, state)
@@ -133,7 +133,7 @@ class SharedEngine:
                 if hidden is not None:
                     return hidden
                 self._take_plain_steps(state)
-            return step_of(self.layers, ids, state.steps - 1, _own_steps(state), state.source, state.rows)
+            return compute_step(self.layers, ids, state.steps - 1, _own_steps(state), state.source, state.rows)
         unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
         with self.attending():
             hidden = self.decoder(
