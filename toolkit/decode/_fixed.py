@@ -114,7 +114,7 @@ class _Buffers:
 
 
 class _Sources(NamedTuple):
-    """Keys and values of each layer as `compute_step` attends to them; the mask (sentences * heads, 1, source steps)."""
+    """Keys and values of each layer as `compute_step` wants them; the mask (sentences * heads, 1, source steps)."""
 
     states: list[SourceStates]
     mask: Tensor
