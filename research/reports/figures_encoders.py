@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean, variance
 
-from research.reports.figures import beside, experiment, number, ranges, starter, table
+from research.reports.figures import benchmark, beside, experiment, number, ranges, starter, table
 from toolkit.evaluate import corpus
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.evaluate.simlex import PAPER as PAPER_SIMLEX
@@ -145,6 +145,18 @@ def hard_negatives() -> str:
             lines.append([f"{loss}, {label}", number(one["pairs"], 0), triplets, *dev, seeds, years])
     dev = ["STS Benchmark dev, Pearson", "Spearman", "Pearson of each seed"]
     return table(["loss, negatives", "pairs", "triplets", *dev, "STS 2012-2015, mean Pearson"], lines)
+
+
+def mining_speed() -> str:
+    """Seconds, memory and linked negatives of our mining and of the library's, in words."""
+    results = benchmark("negatives")["results"]
+    ours, library = results["ours"], results["mine_hard_negatives"]
+    return (
+        f"ours {number(min(ours['seconds']), 1)} s and {number(min(ours['peak_megabytes']), 0)} MB for "
+        f"{number(results['pairs'], 0)} pairs, the library's {number(min(library['seconds']), 1)} s and "
+        f"{number(min(library['peak_megabytes']), 0)} MB; {number(100 * library['linked'])} % of its negatives are "
+        f"linked to their anchors by common references, of ours {number(100 * ours['linked'])} %"
+    )
 
 
 def hard_negatives_gain() -> str:
@@ -321,6 +333,6 @@ def simlex() -> str:
 
 MADE = (
     sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches,
-    hard_negatives, hard_negatives_gain, static_encoders, static_gain, static_speeds, transfer,
+    hard_negatives, hard_negatives_gain, mining_speed, static_encoders, static_gain, static_speeds, transfer,
     encoder_pairs, encoder_dev, identification, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
 )  # fmt: skip
