@@ -33,7 +33,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -46,7 +45,7 @@ from research.benchmarks import processor
 from research.benchmarks.augment_engines import Job
 from research.benchmarks.data import TATOEBA, fields
 from research.reports import report
-from research.reports.child import in_child, interpreter, plain_environment
+from research.reports.child import in_child, interpreter, peer_answer
 from research.reports.figures import number, table
 
 OURS = {"ours": engines.ours, "ours_few": engines.ours, "ours_two_processes": engines.ours_two_processes}
@@ -140,15 +139,7 @@ def textattack(arguments: argparse.Namespace, job: Job, texts: list[str]) -> dic
     request |= {"copies": job.copies, "threads": job.threads, "rounds": job.rounds}
     python = interpreter(arguments.textattack_env, TEXTATTACK_PACKAGES)
     script = Path(__file__).with_name("textattack_peer.py")
-    process = subprocess.run(
-        [python, script],
-        input=json.dumps(request),
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(process.stdout.splitlines()[-1])
+    return peer_answer(python, script, request)
 
 
 def main() -> None:

@@ -25,9 +25,7 @@ over that with a twentieth of them, in the process that does all the work. The m
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -39,7 +37,7 @@ from typing import Any
 
 from research.benchmarks import processor
 from research.reports import report
-from research.reports.child import in_child, interpreter, plain_environment
+from research.reports.child import in_child, interpreter, peer_answer
 from research.reports.figures import number, table
 
 BITEXT, BITEXT_LINES = "bitext/tvsub/zho-eng.train.episode-zho-eng.tsv.zst", 2_150_945
@@ -194,18 +192,11 @@ def opusfilter(
     job |= {"filters": filters, "deduplicate": deduplicate, "preprocess": PREPROCESS if normalise else []}
     python = interpreter(arguments.opusfilter_env, OPUSFILTER_PACKAGES)
     script = Path(__file__).with_name("opusfilter_peer.py")
-    process = subprocess.run(
-        [python, script],
-        input=json.dumps(job),
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
+    answer = peer_answer(python, script, job)
     with open(f"{folder}/opusfilter.tsv", "w") as out:
         sides = (Path(path).read_text(encoding="utf-8").split("\n")[:-1] for path in kept)
         out.writelines(f"{source}\t{reference}\n" for source, reference in zip(*sides, strict=True))
-    return json.loads(process.stdout.splitlines()[-1])
+    return answer
 
 
 def measured(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:

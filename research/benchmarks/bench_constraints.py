@@ -27,7 +27,6 @@ import argparse
 import json
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -40,7 +39,7 @@ from research.benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
 from research.benchmarks.data import TATOEBA, fields
 from research.benchmarks.engines import BEAM_ENGINES, BeamJob
 from research.reports import report
-from research.reports.child import in_child, interpreter, plain_environment
+from research.reports.child import in_child, interpreter, peer_answer
 from research.reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
@@ -160,15 +159,7 @@ def force_words(python: Path, job: BeamJob, words: list[list[int]], dtype: str |
     request |= {"max_tokens": job.max_tokens, "threads": job.threads, "warm": min(WARM, len(words)), "dtype": dtype}
     request["plain"] = 0 if dtype else min(PLAIN_CHECKED, len(words))
     script = Path(__file__).with_name("force_words_peer.py")
-    process = subprocess.run(
-        [python, script],
-        input=json.dumps(request),
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(process.stdout)
+    return peer_answer(python, script, request)
 
 
 def part(job: BeamJob, numbers: range) -> BeamJob:

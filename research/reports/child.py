@@ -5,6 +5,7 @@ This module imports no large library and not the toolkit: see `research/reports/
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import resource
@@ -155,3 +156,25 @@ def interpreter(folder: Path, packages: Sequence[str]) -> Path:
         venv.create(folder, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     return python
+
+
+def peer_answer(python: Path, script: Path, request: Any) -> Any:
+    """Run a peer's script by the interpreter of its own environment, without the toolkit's variables.
+
+    Args:
+        python: The interpreter.
+        script: Reads a request as JSON from stdin, and writes its answer as JSON in the last line of stdout.
+        request: The request.
+
+    Raises:
+        CalledProcessError: The script failed; its traceback is on stderr.
+    """
+    process = subprocess.run(
+        [python, script],
+        input=json.dumps(request),
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(process.stdout.splitlines()[-1])

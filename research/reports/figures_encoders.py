@@ -246,10 +246,10 @@ def static_speeds() -> str:
 def static_gain() -> str:
     """By how much static encoders are above the starter encoder, on benchmark dev and over the years, in points."""
     results = experiment("static_encoder")["results"]
-    scores, parts = results["encoders"]["starter/encoder"], []
+    scores, static, parts = results["encoders"]["starter/encoder"], static_arms(), []
     arms = {"untrained": "its vectors weighted", "starter": "taught by it", "alone": "trained on the pairs alone"}
     for arm, label in arms.items():
-        found = static_arms()[arm]
+        found = static[arm]
         dev = found["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
         years = found["years"]["mean"] - fmean(scores[year][0] for year in YEARS)
         parts.append(f"{label} {dev:+.1f} and {years:+.1f}")

@@ -33,7 +33,7 @@ LIMITS = (  # variables that hide instructions of the processor from torch, oneD
 )
 VARIABLES = (  # that `toolkit/__init__.py` sets for itself; a peer runs without them
     *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"),
-    *("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"),
+    *("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY", "PYTORCH_CUDA_ALLOC_CONF"),
 )
 TUNING = (  # how names of variables begin that change the speed of an engine
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "ATEN_", "CT2_", "RAYON_"),

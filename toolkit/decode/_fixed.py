@@ -32,6 +32,7 @@ from toolkit.decode._attention import Rows, StepsLayer
 from toolkit.decode._batched import Grid
 from toolkit.decode._graph import captured
 from toolkit.decode._layers import Layers, SourceStates, compute_step, is_plain
+from toolkit.system.memory import free_gpu_bytes
 
 ROWS, SENTENCES, SOURCE = 256, 8, 16  # ours: the smallest buckets; the next are half as large again, or twice
 STEPS = 8  # ours: self-attention steps of a bucket
@@ -242,10 +243,9 @@ class FixedSteps:
         """Whether buffers for so many rows and steps take no more than their share of the free memory."""
         if like.device.type != "cuda":
             return True
-        block, cuda = self.layers.layers[0].steps, torch.cuda
+        block = self.layers.layers[0].steps
         bytes_needed = len(self.layers.layers) * 2 * steps * rows * block.heads * block.dim * like.element_size()
-        unused = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
-        return bytes_needed <= SHARE * (cuda.mem_get_info(like.device)[0] + unused)
+        return bytes_needed <= SHARE * free_gpu_bytes(like.device)
 
     def _forget(self) -> None:
         """Drop the graphs and the buffers of the sources, but not those of the batch in flight."""

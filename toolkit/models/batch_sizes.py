@@ -11,6 +11,7 @@ import torch
 
 from toolkit.models.config import read_config
 from toolkit.models.precision import in_bfloat16
+from toolkit.system.memory import free_gpu_bytes
 from toolkit.system.ranges import Settings
 
 S = TypeVar("S", bound=Settings)
@@ -52,9 +53,7 @@ def room(device: torch.device | str, dtype: str = "auto", sharing: int | None = 
         return None
     if sharing is None:
         sharing = -(-int(os.environ.get("LOCAL_WORLD_SIZE", "1")) // torch.cuda.device_count())
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # that torch keeps for itself
-    free = torch.cuda.mem_get_info(device)[0] + max(0, unused)
-    return int(SHARE * free / sharing) // (2 if in_bfloat16(dtype, device) else 4)
+    return int(SHARE * free_gpu_bytes(device) / sharing) // (2 if in_bfloat16(dtype, device) else 4)
 
 
 def with_batches(settings: S, numbers: int | None, models: Iterable[str]) -> S:
