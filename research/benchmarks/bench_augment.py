@@ -158,6 +158,9 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
+    for judge in arguments.judges:
+        if not Path(judge, "modules.json").exists():
+            parser.error(f"wanted a folder of a sentence encoder as judge, got {judge}, which has no modules.json")
     report.refuse_unfair(arguments.busy)
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"  # it warns of weights that are not sharded
     texts = list(dict.fromkeys(english for _, english in fields(arguments.data / TATOEBA.format("train"))))

@@ -11,6 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # A figure, or several with "/" or "to" between them; none is empty or a dash. It has no words.
 NUMBER = re.compile(r"^(?=\W*\d|[\W_]*$)(?!.*[^\W\d_]{3})")
+PROCESSORS = {  # kinds of processors: what names of reports and of lines end in
+    "": "",
+    "_without_bfloat16": ", without bfloat16",
+    "_avx2": ", AVX2 alone",
+}
 STARTERS = ROOT / "toolkit" / "starters"
 
 
@@ -19,15 +24,14 @@ def benchmark(name: str) -> dict:
     return json.loads((ROOT / "research" / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def without_bfloat16(name: str) -> dict | None:
-    """The report of the same benchmark with --without_bfloat16; None where it was not run."""
-    path = ROOT / "research" / "benchmarks" / "results" / f"{name}_without_bfloat16.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def with_and_without_bfloat16(name: str) -> list[dict]:
-    """The report of a benchmark, and that of the same with --without_bfloat16 where it was run."""
-    return [record for record in (benchmark(name), without_bfloat16(name)) if record]
+def by_processor(name: str) -> list[tuple[str, dict]]:
+    """The reports of a benchmark, each with what its lines end in; of kinds of processors that it was run on."""
+    found = []
+    for ending, said in PROCESSORS.items():
+        path = ROOT / "research" / "benchmarks" / "results" / f"{name}{ending}.json"
+        if path.exists():
+            found.append((said, json.loads(path.read_text(encoding="utf-8"))))
+    return found
 
 
 def experiment(name: str) -> dict:
@@ -72,20 +76,35 @@ def machine(record: dict) -> str:
     """What a benchmark ran on."""
     m = record["machine"]
     can = " and ".join(name for name, key in (("bfloat16", "bf16"), ("VNNI", "vnni"), ("AMX", "amx")) if m[key])
-    able = can or "neither bfloat16 nor VNNI"
+    return f"Measured on: {processor(m)}, {can or 'neither bfloat16 nor VNNI'}; {load(m)}."
+
+
+def measured(reports: Sequence[tuple[str, dict]]) -> str:
+    """What a table was measured on, and what its other kinds of processors were.
+
+    Args:
+        reports: As `by_processor` returns them.
+    """
+    sentences = [machine(reports[0][1])]
+    for said, record in reports[1:]:
+        m, kind = record["machine"], said.removeprefix(", ")
+        limits = " and ".join(f"`{name}={value}`" for name, value in m.get("limits", {}).items())
+        ran = f"all engines ran with {limits}" if limits else f"{processor(m)}; {load(m)}"
+        sentences.append(f"{kind[0].upper()}{kind[1:]}: {ran}.")
+    return " ".join(sentences)
+
+
+def processor(m: dict) -> str:
+    """The processor of a benchmark's machine, and its cores."""
+    return f"{m['cpu']} (family/model {m['cpu_family_model']}), {m['cores']} cores"
+
+
+def load(m: dict) -> str:
+    """The load of a benchmark's machine."""
     before, after = m.get("load_average_before"), m.get("load_average")
-    load = "not recorded" if after is None else f"{after} at the end"
     if before is not None:
-        load = f"{before} before the run"
-    processor = f"{m['cpu']} (family/model {m['cpu_family_model']})"
-    return f"Measured on: {processor}, {m['cores']} cores, {able}; load average {load}."
-
-
-def limited(record: dict | None) -> str:
-    """What hid instructions of the processor in a report, as a further sentence; empty where nothing did."""
-    limits = record["machine"].get("limits", {}) if record else {}
-    variables = " and ".join(f"`{name}={value}`" for name, value in limits.items())
-    return f" Without bfloat16: all engines ran with {variables}." if limits else ""
+        return f"load average {before} before the run"
+    return f"load average {'not recorded' if after is None else f'{after} at the end'}"
 
 
 def ranges(values: Iterable[float], places: int = 0) -> str:

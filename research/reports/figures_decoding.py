@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from research.reports.figures import (
-    benchmark,
-    limited,
-    machine,
-    number,
-    table,
-    with_and_without_bfloat16,
-    without_bfloat16,
-)
+from research.reports.figures import PROCESSORS, benchmark, by_processor, machine, measured, number, table
 
 ENGINES = {
-    "ours": "ours, {dtype}",
+    "ours": "ours, bf16",
     "ours_float32": "ours, fp32",
     "ours_int8": "ours, int8",
     "ctranslate2_int8": "CTranslate2 int8",
@@ -27,16 +19,13 @@ SIZES = {
     "opus58k": "58,000 pieces, the starter's entropy",
     "starter": "starter (4+2 x 256, 7,500 pieces)",
 }
-SHORT = {
-    "opus20k": "OPUS-MT size",
-    "opus20k_flat": "all tokens nearly equal",
-    "opus58k": "58,000 pieces",
-    "starter": "starter",
-}
 ENDINGS = {"opus20k": "", "opus20k_flat": "_flat", "opus58k": "_58k", "starter": "_starter"}
 DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
 COSTS = ("positive", "negative", "both", "mixed")
-WIDE = ("ours", "ours_float32")  # ours in the widest fast arithmetic: with bfloat16, and without
+OWN = ("ours", "ours_float32", "ours_int8")  # in the widest fast arithmetic: with bfloat16, and without; in int8
+OPUS = 6, 512, 2048, 20_000  # layers of the decoder, its width, the inner width, and pieces
+SQUARES = 6  # products of width x width of a layer: four of the self-attention, two of the cross-attention
+SAME_DTYPE = (("ours", "generate_bf16"), ("ours_float32", "generate_fp32"))
 FAMILIES = {
     "t5": "T5 base",
     "flan_t5": "FLAN-T5 base",
@@ -47,123 +36,124 @@ FAMILIES = {
 }
 
 
-def widest(record: dict) -> str:
-    """What --dtype auto means on the machine of a benchmark."""
-    return "bf16" if record["machine"]["bf16"] else "fp32"
-
-
-def decoding_columns() -> list[tuple[str, str, dict]]:
-    """The columns about decoding: size, title, and report; those without bfloat16 are last."""
-    native = [(size, title, benchmark(f"decoding_{size}")) for size, title in SIZES.items()]
-    limited = [(size, without_bfloat16(f"decoding_{size}")) for size in SIZES]
-    return native + [(size, f"{SHORT[size]}, without bfloat16", record) for size, record in limited if record]
+def decoding_reports() -> list[tuple[str, str, dict]]:
+    """The reports of decoding: size, what lines end in, and report; those of other kinds of processors are last."""
+    found = [(size, said, record) for size in SIZES for said, record in by_processor(f"decoding_{size}")]
+    kinds = list(PROCESSORS.values())
+    return sorted(found, key=lambda one: kinds.index(one[1]))  # stable: sizes keep their order
 
 
 def decoding() -> str:
-    """Sampled tokens per second by engine and size of the model; ours with constraints."""
-    columns = decoding_columns()
-    found = [record["results"][size] for size, _, record in columns]
-    lines = []
-    for engine, name in ENGINES.items():
-        key = engine + "_constrained" * engine.startswith("ours")
-        rates = [one.get(key, {}).get("tokens_per_second") for one in found]
-        if any(rates):
-            lines.append([name.format(dtype=widest(columns[0][2])), *(number(rate, 0) for rate in rates)])
-    ours = [next(one[f"{name}_constrained"] for name in WIDE if f"{name}_constrained" in one) for one in found]
-    lines.append(["*sampled tokens for one decoded row*", *(f"*{number(one['tokens_per_row'], 2)}*" for one in ours)])
-    lines.append(["*mean entropy of a step, nats*", *(f"*{number(one['entropy'], 2)}*" for one in ours)])
-    head = ["tokens per second (ours: with different constraints for every sample)"]
-    return table([*head, *(title for _, title, _ in columns)], lines, measured(columns[0][2], columns[-1][2]))
+    """Sampled tokens per second by size of the model and engine; ours with constraints."""
+    lines, kinds = [], {}
+    for size, said, record in decoding_reports():
+        kinds.setdefault(said, record)
+        found = record["results"][size]
+        rates = [found.get(key_of(engine), {}).get("tokens_per_second") for engine in ENGINES]
+        ours = next(found[key_of(name)] for name in OWN if key_of(name) in found)
+        shared = [number(ours["tokens_per_row"], 2), number(ours["entropy"], 2)]
+        lines.append([SIZES[size] + said, *(number(rate, 0) for rate in rates), *shared])
+    head = ["tokens per second (ours: with different constraints for every sample)", *ENGINES.values()]
+    head += ["sampled tokens for one decoded row", "entropy of a step, nats"]
+    return table(head, lines, measured(list(kinds.items())))
 
 
-def measured(record: dict, last: dict | None) -> str:
-    """What a table was measured on, and what hid bfloat16 in its last report."""
-    return machine(record) + limited(last)
+def key_of(engine: str) -> str:
+    """Under which key a result stands: ours is measured with constraints that differ for every row."""
+    return engine + "_constrained" * engine.startswith(OWN[0])
 
 
 def decoding_ratios() -> str:
     """Ours over each peer, without constraints on either side, and what constraints cost."""
-    columns = decoding_columns()
-    names = {name: f"speed-up over {said}" for name, said in ENGINES.items() if not name.startswith("ours")}
+    names = {name: f"speed-up over {said}" for name, said in ENGINES.items() if name not in OWN}
+    names["constraint_cost"] = "time with constraints / time without"
     lines = []
-    for name, said in (names | {"constraint_cost": "time with constraints / time without"}).items():
-        both = []
-        for size, _, record in columns:
-            own = "" if f"constraint_cost{ENDINGS[size]}" in record["ratios"] else "ours_float32_"
-            both.append([record["ratios"].get(f"{prefix}{name}{ENDINGS[size]}") for prefix in (own, "ours_int8_")])
-        lines.append([said, *(" / ".join(number(value, 2) for value in values) for values in both)])
-    other = "; without bfloat16 fp32 / int8" if len(columns) > len(SIZES) else ""
-    return table([f"ours, {widest(columns[0][2])} / int8{other}", *(title for _, title, _ in columns)], lines)
+    for size, said, record in decoding_reports():
+        own = "" if f"constraint_cost{ENDINGS[size]}" in record["ratios"] else "ours_float32_"
+        cells = []
+        for name in names:
+            values = [record["ratios"].get(f"{prefix}{name}{ENDINGS[size]}") for prefix in (own, "ours_int8_")]
+            cells.append(" / ".join(number(value, 2) for value in values))
+        lines.append([SIZES[size] + said, *cells])
+    return table(["ours, bf16 (fp32 where there is none) / int8", *names.values()], lines)
+
+
+def decoding_bound() -> str:
+    """What a sampled token costs at OPUS-MT's size on AVX2 alone, and the most that its products permit."""
+    found = benchmark("decoding_opus20k_avx2")["results"]["opus20k"]
+    layers, width, inner, pieces = OPUS
+    row = 2 * (layers * (SQUARES * width * width + 2 * width * inner) + width * pieces)
+    token = row / found["ours_float32"]["tokens_per_row"]
+    rate, peer = benchmark("pivot")["results"]["billion_operations_per_second"], found["generate_fp32"]
+    most = 1e9 * rate / token
+    return (
+        f"a row is {number(row / 1e6, 0)} million operations and a token of ours {number(token / 1e6, 0)}; at the "
+        f"{number(rate, 0)} billion a second that this processor does in products of large matrices, "
+        f"{number(most, 0)} tokens a second are the most, "
+        f"{number(most / peer['tokens_per_second'], 1)} times `generate`, and ours does "
+        f"{number(100 * found['ours_float32']['tokens_per_second'] / most, 0)} % of them."
+    )
 
 
 def lengths() -> str:
-    """Sampled tokens per second by length of the sentence, and ours over CTranslate2 and over an earlier commit."""
-    records = with_and_without_bfloat16("lengths")
+    """Sampled tokens per second by length of the sentence, and ours over CTranslate2."""
+    reports = by_processor("lengths")
     lines = [
-        length_line(words, found, record["ratios"]) for record in records for words, found in record["results"].items()
+        length_line(words + said, found, record["ratios"])
+        for said, record in reports
+        for words, found in record["results"].items()
     ]
-    head = ["words", "arithmetic", "ours / before / ratio", "ours, int8 / before / ratio", "CTranslate2 int8"]
-    head += ["speed-up over it, ours / ours, int8", "sampled tokens for one decoded row", "entropy", "tokens"]
-    return table(head, lines, measured(records[0], records[-1]))
+    head = ["words", "ours, bf16 (fp32 where there is none)", "ours, int8", "CTranslate2 int8"]
+    head += ["speed-up over it", "sampled tokens for one decoded row", "entropy", "tokens"]
+    return table(head, lines, measured(reports))
 
 
-def length_line(words: str, found: dict, ratios: dict[str, float]) -> list[str]:
+def length_line(title: str, found: dict, ratios: dict[str, float]) -> list[str]:
     """The line of one length."""
-    own = next(name for name in WIDE if name in found)
-    arithmetic = DTYPES["bfloat16"] if own == WIDE[0] else "fp32, without bfloat16"
-    cells = []
-    for ours in (own, "ours_int8"):
-        before = ours.replace("ours", "before")
-        rates = [number(found.get(name, {}).get("tokens_per_second"), 0) for name in (ours, before)]
-        prefix = "" if ours == WIDE[0] else f"{ours}_"
-        cells.append(" / ".join([*rates, number(ratios.get(f"{prefix}{before}_{words}_words"), 2)]))
+    own, words = next(name for name in OWN if name in found), title.partition(",")[0]
+    engines = (own, OWN[-1], "ctranslate2_int8")
+    rates = [number(found.get(engine, {}).get("tokens_per_second"), 0) for engine in engines]
     over = [
-        ratios[f"{prefix}ctranslate2_int8_{words}_words"]
-        for prefix in ("" if own == WIDE[0] else f"{own}_", "ours_int8_")
+        ratios.get(f"{prefix}ctranslate2_int8_{words}_words")
+        for prefix in ("" if own == OWN[0] else f"{own}_", "ours_int8_")
     ]
-    rate = number(found["ctranslate2_int8"]["tokens_per_second"], 0)
     shared = [
         number(found[own][key], places) for key, places in (("tokens_per_row", 2), ("entropy", 2), ("mean_tokens", 1))
     ]
-    return [words, arithmetic, *cells, rate, " / ".join(number(ratio, 2) for ratio in over), *shared]
+    return [title, *rates, " / ".join(number(ratio, 2) for ratio in over), *shared]
 
 
 def families() -> str:
     """Sampled tokens per second by family of models, ours and `generate`."""
-    record, other = benchmark("families"), without_bfloat16("families")
-    lines = []
-    for family, found in record["results"].items():
-        cells = family_cells(found, ("ours", "generate_bf16"))
-        if other:
-            cells += family_cells(other["results"][family], ("ours_float32", "generate_fp32"))
-        model, row = found["model"], found["ours"]["tokens_per_row"]
-        about = f"{model['size']}: {model['sizes_of']}"
-        lines.append([FAMILIES[family], about, *cells, number(row, 2), number(model["entropy"], 2)])
-    each = ("ours, {0}", "`generate`, {0}", "speed-up, {0}")
-    dtypes = ("bf16", "fp32 without bfloat16") if other else ("bf16",)
-    head = ["tokens per second", "size, and whose"]
-    head += [title.format(dtype) for dtype in dtypes for title in each]
-    head += ["sampled tokens for one decoded row", "entropy"]
-    return table(head, lines, measured(record, other))
-
-
-def family_cells(found: dict, names: tuple[str, str]) -> list[str]:
-    """Tokens per second of ours and of `generate`, and the ratio."""
-    ours, peer = (found[name]["tokens_per_second"] for name in names)
-    return [number(ours, 0), number(peer, 0), number(ours / peer, 2)]
+    reports, lines = by_processor("families"), []
+    for said, record in reports:
+        for family, found in record["results"].items():
+            own, peer = next(
+                (o, p) for o, p in zip(OWN, ("generate_bf16", "generate_fp32"), strict=False) if o in found
+            )
+            rates = [found[name]["tokens_per_second"] for name in (own, peer)]
+            model = found["model"]
+            cells = [number(rates[0], 0), number(rates[1], 0), number(rates[0] / rates[1], 2)]
+            about = f"{model['size']}: {model['sizes_of']}"
+            shared = [number(found[own]["tokens_per_row"], 2), number(model["entropy"], 2)]
+            lines.append([FAMILIES[family] + said, about, *cells, *shared])
+    head = ["tokens per second, bf16 (fp32 where there is none)", "size, and whose", "ours", "`generate`", "speed-up"]
+    return table([*head, "sampled tokens for one decoded row", "entropy"], lines, measured(reports))
 
 
 def beams() -> str:
-    """Sentences per second of beam 12, plain and with one required word; last what both are without bfloat16."""
-    record, other = benchmark("constraints_opus20k"), without_bfloat16("constraints_opus20k")
+    """Sentences per second of beam 12, plain and with one required word; last what both are on other processors."""
+    (_, record), *others = reports = by_processor("constraints_opus20k")
     found, lines = record["results"]["opus20k"], []
-    limited_found = other["results"]["opus20k"] if other else {}
 
     def line(name: str, key: str, cells: list[str]) -> None:
         cells = [*cells, number(found[key].get("score"), 3)]
-        rates = [limited_found.get(one, {}).get("sentences_per_second") for one in (key, f"{key}_positive")]
-        last = " / ".join(number(rate) for rate in (rates if key.startswith("ours") else rates[:1]))
-        lines.append([name, *cells, *([last] if other else [])])
+        for _, other in others:
+            rates = [
+                other["results"]["opus20k"].get(one, {}).get("sentences_per_second") for one in (key, f"{key}_positive")
+            ]
+            cells.append(" / ".join(number(rate) for rate in (rates if key.startswith("ours") else rates[:1])))
+        lines.append([name, *cells])
 
     for dtype, name in DTYPES.items():
         if f"ours_{dtype}" in found:
@@ -185,9 +175,9 @@ def beams() -> str:
         "word in the text",
         "tokens per sentence",
         "log-probability of a token, without constraints",
-        *(["processor without bfloat16 (ours: without constraints / with a required word)"] if other else []),
+        *(f"{said.removeprefix(', ')} (ours: without constraints / with a required word)" for said, _ in others),
     ]
-    return table(head, lines, measured(record, other))
+    return table(head, lines, measured(reports))
 
 
 def required_cells(found: dict) -> list[str]:
@@ -197,10 +187,8 @@ def required_cells(found: dict) -> list[str]:
 
 
 def beam_ratios() -> str:
-    """Ours over each peer of beam search, and what constraints cost; the lines without bfloat16 are last."""
-    lines = beam_lines(benchmark("constraints_opus20k"), "")
-    if other := without_bfloat16("constraints_opus20k"):
-        lines += beam_lines(other, ", without bfloat16")
+    """Ours over each peer of beam search, and what constraints cost; other kinds of processors are last."""
+    lines = [line for said, record in by_processor("constraints_opus20k") for line in beam_lines(record, said)]
     cost = "time with constraints / without: required word / forbidden words / both / both in every second sentence"
     over = ["`force_words_ids`, by sentences / by tokens", "`generate`, fp32 / bf16", "CTranslate2, fp32 / int8"]
     over.append("CTranslate2 with patience 2, fp32 / int8")
@@ -293,5 +281,5 @@ def pivot_rate(engine: str) -> str:
 
 MADE = (
     *(decoding, decoding_ratios, lengths, families, firefox, pivot, pivot_bound, pivot_judged_rate, pivot_dual_rate),
-    *(beams, beam_ratios),
+    *(beams, beam_ratios, decoding_bound),
 )

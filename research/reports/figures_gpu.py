@@ -62,4 +62,17 @@ def gpu_training() -> str:
     return " and ".join(number(rate / 1000, 0) for rate in rates)
 
 
-MADE = (gpu_check, gpu_share, gpu_training)
+def gpu_host() -> str:
+    """What one core does beside the models, in sampled tokens a second, and its share of the time beside the GPU."""
+    candidates = benchmark("host")["results"]["without_models"]["candidates_per_second"]
+    tokens = candidates * benchmark("decoding_opus20k")["results"]["opus20k"]["ours"]["mean_tokens"]
+    (layers, width), sentences = SIZES[0], SENTENCES[-1]
+    gpu = benchmark("gpu_check")["results"][SAMPLER.format(layers, width, sentences)]["tokens_per_second"]
+    share = 100 * gpu / (gpu + tokens)
+    return (
+        f"{number(tokens / 1000, 0)} thousand sampled tokens a second; beside the {number(gpu / 1000, 0)} thousand of "
+        f"the first measurement that is {number(share, 0)} % of the time"
+    )
+
+
+MADE = (gpu_check, gpu_share, gpu_training, gpu_host)

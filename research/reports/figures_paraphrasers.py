@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from research.reports.figures import (
-    benchmark,
-    beside,
-    experiment,
-    limited,
-    machine,
-    number,
-    table,
-    with_and_without_bfloat16,
-)
+from research.reports.figures import benchmark, beside, by_processor, experiment, measured, number, table
 
 ENGINES = {
     "ours_equal": "ours, five samples of each text",
@@ -201,29 +192,28 @@ def defaults_table(variants: dict[str, dict]) -> str:
 
 
 def paraphraser_speed() -> str:
-    """Texts per second of every engine with every model; the lines without bfloat16 are last."""
-    records = with_and_without_bfloat16("paraphraser")
+    """Texts per second of every engine with every model; the lines of other kinds of processors are last."""
+    reports = by_processor("paraphraser")
     lines = [
         [
-            MODELS[model] + ", without bfloat16" * n,
+            MODELS[model] + said,
             *(number(found.get(engine, {}).get("sentences_per_second")) for engine in ENGINES),
         ]
-        for n, record in enumerate(records)
+        for said, record in reports
         for model, found in record["results"].items()
     ]
-    return table(["texts per second", *ENGINES.values()], lines, machine(records[0]) + limited(records[-1]))
+    return table(["texts per second", *ENGINES.values()], lines, measured(reports))
 
 
 def paraphraser_ratios() -> str:
     """How many times as fast as each peer, with equal numbers of samples / in int8, too / by default."""
-    records = with_and_without_bfloat16("paraphraser")
     lines = []
-    for n, record in enumerate(records):
+    for said, record in by_processor("paraphraser"):
         for model in record["results"]:
             names = [peer if model == "starter" else f"{peer}_{model}" for peer in PEERS]
             ratios = [[record["ratios"].get(own + name) for own in OURS.values()] for name in names]
             cells = (" / ".join(map(number, some)) for some in ratios)
-            lines.append([MODELS[model] + ", without bfloat16" * n, *cells])
+            lines.append([MODELS[model] + said, *cells])
     return table(
         ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in PEERS)], lines
     )
@@ -421,9 +411,9 @@ def protected_pieces() -> str:
     """Of how many texts with pieces that must stay the first output has all of them, by class, paraphraser and way."""
     results = experiment("protected_texts")["results"]
     lines = []
-    for name, measured in results["models"].items():
+    for name, found in results["models"].items():
         for way, label in WAYS.items():
-            identical = measured[way]["identical"]
+            identical = found[way]["identical"]
             counts = [str(identical.get(piece, 0)) for piece in results["texts"]]
             lines.append([f"`{name}`, {label}", str(sum(identical.values())), *counts])
     total = str(sum(results["texts"].values()))

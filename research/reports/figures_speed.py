@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from statistics import mean, median
 
-from research.reports.figures import benchmark, limited, machine, number, ranges, table, with_and_without_bfloat16
+from research.reports.figures import benchmark, by_processor, machine, measured, number, table
 from research.reports.figures_decoding import DTYPES
 
 
 def encoder_training() -> str:
-    """Pairs per second; the lines without bfloat16 are last."""
-    records = with_and_without_bfloat16("encoder")
-    lines = [line for n, record in enumerate(records) for line in training_lines(record, ", without bfloat16" * n)]
+    """Pairs per second; the lines of other kinds of processors are last."""
+    reports = by_processor("encoder")
+    lines = [line for said, record in reports for line in training_lines(record, said)]
     paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
     ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
     head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4,000", paper]
-    return table(head, lines, machine(records[0]) + limited(records[-1]))
+    return table(head, lines, measured(reports))
 
 
 def training_lines(record: dict, ending: str) -> list[list[str]]:
@@ -31,9 +31,8 @@ def training_lines(record: dict, ending: str) -> list[list[str]]:
 
 
 def encoding() -> str:
-    """Sentences per second; the lines without bfloat16 are last."""
-    records = with_and_without_bfloat16("encoder")
-    lines = [line for n, record in enumerate(records) for line in encoding_lines(record, ", without bfloat16" * n)]
+    """Sentences per second; the lines of other kinds of processors are last."""
+    lines = [line for said, record in by_processor("encoder") for line in encoding_lines(record, said)]
     return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
 
 
@@ -93,28 +92,16 @@ def waiting() -> str:
     return table([*head, "ours: slowdown over a fair share of the cores"], lines, machine(record))
 
 
-def spinning() -> str:
-    """What ours gains in bench_encoder, in percent, where waiting threads spin as long as OpenMP's do by themselves."""
-    long, soon = (benchmark(name)["results"] for name in ("encoder_spinning", "encoder"))
-    ours = [(kind, name) for kind in ("trigram", "encode") for name in long[kind] if name.startswith("ours")]
-    gains = [100 * (long[kind][name]["median"] / soon[kind][name]["median"] - 1) for kind, name in ours]
-    return f"{ranges(gains)} %"
-
-
 def pipeline() -> str:
-    """The stages of ParaBank 2 with the starters; the line without bfloat16 is last."""
-    records = with_and_without_bfloat16("pipeline")
-    stages = ("sampling", "dual scoring", "clustering")
-    lines = []
-    for name, record in zip(("this one", "without bfloat16"), records, strict=False):
+    """The stages of ParaBank 2 with the starters; the lines of other kinds of processors are last."""
+    reports, lines = by_processor("pipeline"), []
+    for said, record in reports:
         found = record["results"]["stages"]
-        shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
-        rates = [median(found[f"sentences_per_second_{when}"]) for when in ("before", "by_round")]
-        cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
-        lines.append([name, *cells, number(found["peak_megabytes"], 0)])
-    head = ["processor", "sentences per second, before", "now", "ratio"]
-    head += [*(f"time in {stage}" for stage in stages), "peak MB"]
-    return table(head, lines, machine(records[0]) + limited(records[-1]))
+        shares = [f"{number(100 * found['shares'][stage])} %" for stage in ("sampling", "dual scoring", "clustering")]
+        cells = [number(median(found["sentences_per_second_by_round"])), *shares, number(found["peak_megabytes"], 0)]
+        lines.append([said.removeprefix(", ") or "with bfloat16", *cells])
+    head = ["processor", "sentences per second", "time in sampling", "time in dual scoring", "time in clustering"]
+    return table([*head, "peak MB"], lines, measured(reports))
 
 
 def without_models() -> str:
@@ -190,7 +177,6 @@ MADE = (
     adam,
     dtypes,
     waiting,
-    spinning,
     pipeline,
     without_models,
     memory,

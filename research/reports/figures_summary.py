@@ -6,7 +6,6 @@ from statistics import median
 
 from research.reports.figures import benchmark, beside, experiment, number, starter, table
 from research.reports.figures_augmentation import MEAN, NONE, cell
-from research.reports.figures_decoding import ENGINES, WIDE, decoding_columns, widest
 from research.reports.figures_encoders import models, over_years
 from toolkit.evaluate.tables import with_spread
 
@@ -58,17 +57,6 @@ def summary_augmentation() -> str:
     return table(["classifier on", "new texts", *(f"{size} rows of a class" for size in sizes)], lines)
 
 
-def summary_decoding() -> str:
-    """Sampled tokens per second by engine, at two sizes of the model; ours with constraints."""
-    columns = [column for column in decoding_columns()[:4] if column[0] in ("opus20k", "starter")]
-    lines = []
-    for engine, name in ENGINES.items():
-        key = engine + "_constrained" * engine.startswith(WIDE[0])
-        rates = [record["results"][size].get(key, {}).get("tokens_per_second") for size, _, record in columns]
-        lines.append([name.format(dtype=widest(columns[0][2])), *(number(rate, 0) for rate in rates)])
-    return table(["engine", "OPUS-MT size, tokens/s", "starter, tokens/s"], lines)
-
-
 def command_costs() -> str:
     """What a user's commands cost on two cores: speed, memory and disk, from the benchmarks of each."""
     stages, keep = benchmark("pipeline")["results"]["stages"], benchmark("keep")["results"]
@@ -109,4 +97,4 @@ def command_costs() -> str:
     return table(["command", "time", "memory", "disk"], lines, below)
 
 
-MADE = (command_costs, summary_encoders, summary_corpora, summary_guards, summary_augmentation, summary_decoding)
+MADE = (command_costs, summary_encoders, summary_corpora, summary_guards, summary_augmentation)

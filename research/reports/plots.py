@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from research.reports.figures import ROOT, benchmark, experiment
-from research.reports.figures_decoding import DTYPES, ENGINES
+from research.reports.figures_decoding import ENGINES, key_of
 
 FOLDER = ROOT / "docs" / "plots"
 OURS, PEERS, INK = "#0b6e99", "#b8c0c8", "#30363c"
@@ -26,7 +26,7 @@ def decoding() -> Figure:
     for place, (size, title) in enumerate(PANELS.items()):
         found = benchmark(f"decoding_{size}")["results"][size]
         rates = {name: found[key_of(name)]["tokens_per_second"] for name in ENGINES if key_of(name) in found}
-        names = [ENGINES[name].format(dtype=DTYPES["bfloat16"]).replace("`", "") for name in rates]
+        names = [ENGINES[name].replace("`", "") for name in rates]
         axes = figure.add_subplot(1, 2, place + 1)
         colors = [OURS if name.startswith("ours") else PEERS for name in rates]
         bars = axes.barh(names, list(rates.values()), color=colors)
@@ -38,11 +38,6 @@ def decoding() -> Figure:
         axes.set_xlabel("sampled tokens per second, 2 CPU cores", fontsize=8, color=INK)
         axes.xaxis.set_major_formatter("{x:,.0f}")
     return figure
-
-
-def key_of(engine: str) -> str:
-    """Under which key a result stands: ours is measured with constraints that differ for every row."""
-    return engine + "_constrained" * engine.startswith("ours")
 
 
 def scores() -> Figure:

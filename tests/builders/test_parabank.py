@@ -133,7 +133,7 @@ def test_two_processes_and_a_kill_make_the_same_bytes(made, idf_path, tmp_path):
 
 def test_a_limit_of_paraphrases_and_no_copies(idf_path, tmp_path, monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    build(ParaBankRun(**settings(tmp_path / "bank", idf_path, paraphrases=1)))
+    build(ParaBankRun(**settings(tmp_path / "bank", idf_path, paraphrases=1, systems="evaluated")))
     rows = rows_of(tmp_path / "bank")
     assert all(len(row.paraphrases) <= 1 for row in rows)
     assert any(c.reason == "rank" for row in rows for c in row.candidates)

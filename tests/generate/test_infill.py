@@ -82,8 +82,9 @@ def test_as_many_orders_as_wanted_and_a_reference_without_keywords(infiller):
 
 def test_the_batch_and_the_neighbours_make_no_difference(infiller):
     whole = infilled(infiller, rows(), permutations=5)
-    alone = [infilled(infiller, [row], batch_rows=2, permutations=5)[0] for row in rows()]  # a search in each batch
-    for one, other in zip(whole, alone, strict=True):
+    some = slice(None, None, 3)
+    alone = [infilled(infiller, [row], batch_rows=2, permutations=5)[0] for row in rows()[some]]  # a search in each
+    for one, other in zip(whole[some], alone, strict=True):
         assert [c.text for c in one.candidates] == [c.text for c in other.candidates]
         for a, b in zip(one.candidates, other.candidates, strict=True):
             assert a.origins == b.origins and a.reason == b.reason

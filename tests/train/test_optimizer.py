@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tiny import model
-from toolkit.train.optimizer import _Float32Muon, optimizers
+from toolkit.train.optimizer import _StackedMuon, optimizers
 
 
 @pytest.mark.parametrize("kind", ["muon", "adamw"])
@@ -29,19 +29,33 @@ def test_muon_takes_the_inner_matrices_only():
     assert all("norm" in name or name.endswith(".bias") or name == "model.shared.weight" for name in rest)
 
 
-@pytest.mark.parametrize("shape", [(24, 24), (12, 40), (40, 12)])
-def test_muon_in_float32_is_torchs_but_for_its_rounding(shape):
-    start = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    settings = {"lr": 0.01, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
-    weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
-    both = [kind([one], **settings) for kind, one in zip((torch.optim.Muon, _Float32Muon), weights, strict=True)]
-    for seed in range(3):
-        gradient = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-        for optimizer, weight in zip(both, weights, strict=True):
-            weight.grad = gradient.clone()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_stacked_muon_is_torchs_but_for_its_rounding(dtype):
+    shapes = [(24, 24), (12, 40), (24, 24), (40, 12), (24, 24)]
+    chance = torch.Generator().manual_seed(0)
+    start = [torch.randn(shape, generator=chance) for shape in shapes]
+    weights = [[torch.nn.Parameter(one.clone()) for one in start] for _ in range(2)]
+    torchs = torch.optim.Muon(weights[0], 0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    both = (torchs, _StackedMuon(weights[1], 0.01, 0.1, dtype))
+    for step in range(3):
+        gradients = [torch.randn(shape, generator=chance) for shape in shapes]
+        for optimizer, some in zip(both, weights, strict=True):
+            for n, (weight, gradient) in enumerate(zip(some, gradients, strict=True)):
+                weight.grad = None if (step, n) == (1, 2) else gradient.clone()  # one has no gradient once
             optimizer.step()
-    moved = (weights[0] - start).abs().mean()
-    assert moved > 1e-3 and (weights[0] - weights[1]).abs().mean() < 0.02 * moved
+    for wanted, found, one in zip(*weights, start, strict=True):
+        moved = (wanted - one).abs().mean()
+        assert moved > 1e-3 and (wanted - found).abs().mean() < 0.02 * moved
+
+
+def test_the_momenta_of_a_checkpoint_of_torchs_muon_are_taken_back():
+    weights = [torch.nn.Parameter(torch.randn(8, 8, generator=torch.Generator().manual_seed(n))) for n in range(2)]
+    torchs, ours = torch.optim.Muon(weights, 0.01), _StackedMuon(weights, 0.01, 0.1, torch.float32)
+    for weight in weights:
+        weight.grad = torch.ones_like(weight)
+    torchs.step()
+    ours.load_state_dict(torchs.state_dict())
+    assert all(torch.equal(ours.state[w]["momentum_buffer"], torchs.state[w]["momentum_buffer"]) for w in weights)
 
 
 def test_another_kind_is_refused():

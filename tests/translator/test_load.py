@@ -10,7 +10,7 @@ from tests.gpus import pretend_gpus
 from tests.tiny import folder, translator
 from tests.tiny import model as tiny_model
 from toolkit.starters import resolve, starter
-from toolkit.train.optimizer import _Float32Muon, optimizers
+from toolkit.train.optimizer import optimizers
 from toolkit.translator.int8 import advice
 from toolkit.translator.load import described, load_translator
 from toolkit.translator.packed import _can_pack
@@ -36,7 +36,7 @@ def old_processor_beside_gpu(monkeypatch):
 def test_beside_a_gpu_models_on_the_processor_are_in_its_numbers():
     on_cpu = load_translator(str(folder() / "de-en"), "auto", "cpu")
     assert on_cpu.signature.endswith("|float32") and not _can_pack(torch.bfloat16)
-    assert isinstance(optimizers(tiny_model(40, seed=0), 1e-3, "muon")[0], _Float32Muon)
+    assert optimizers(tiny_model(40, seed=0), 1e-3, "muon")[0].products == torch.float32
     assert advice("bfloat16", torch.device("cpu")) is not None
 
 

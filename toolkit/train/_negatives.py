@@ -107,7 +107,7 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
         (last - first,) indices; an arbitrary one where all sentences are excluded.
     """
     unit, pairs = normalize(vectors, dim=1).to(dtype), _Excluded(keys)
-    if first == 0 and last == len(unit) and unit.device.type == "cpu" and dtype == torch.bfloat16:
+    if first == 0 and last == len(unit) and unit.device.type == "cpu":
         return _nearest_of_all(unit, pairs)
     if unit.is_cuda:
         blocks = [torch.zeros(0, dtype=torch.long, device=unit.device)]
@@ -125,25 +125,28 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
 
 
 def _nearest_of_all(unit: Tensor, pairs: _Excluded) -> np.ndarray:
-    """`nearest` for all sentences of a mega-batch in bfloat16 on a CPU, with half the products and integer comparisons.
+    """`nearest` for all sentences of a mega-batch on a CPU, with half the products.
 
     The matrix of cosines is symmetric, so a block of rows from the diagonal on serves its rows and its columns. The
     bits of bfloat16, read as integers, have the order of the numbers where these are not negative; a sentence that has
     only negative cosines is computed again.
     """
-    count = len(unit)
-    best, best_positions = np.full(count, np.iinfo(np.int16).min), np.zeros(count, np.int64)
+    count, has_bits = len(unit), unit.dtype == torch.bfloat16
+    best = np.full(count, np.iinfo(np.int16).min if has_bits else -np.inf, np.int16 if has_bits else np.float32)
+    best_positions = np.zeros(count, np.int64)
     for begin in range(0, count, BLOCK):
         cosines = unit[begin : begin + BLOCK] @ unit[begin:].T
         pairs.mask(cosines, begin, begin)
-        bits = cosines.view(torch.int16).numpy()
-        rows = slice(begin, begin + len(bits))
-        _keep_larger(best[rows], best_positions[rows], bits.max(1), bits.argmax(1) + begin)
-        column_best, column_positions = bits.max(0), np.zeros(count - begin, np.int64)
-        row, column = np.divmod(np.flatnonzero(bits == column_best), count - begin)
-        column_positions[column] = row + begin
-        _keep_larger(best[begin:], best_positions[begin:], column_best, column_positions)
-    for sentence in np.flatnonzero(best < 0).tolist():
+        values = cosines.view(torch.int16).numpy() if has_bits else cosines.numpy()
+        rows = slice(begin, begin + len(values))
+        positions = values.argmax(1)
+        row_best = np.take_along_axis(values, positions[:, None], 1)[:, 0]
+        _keep_larger(best[rows], best_positions[rows], row_best, positions + begin)
+        column_best = values.max(0)
+        columns = np.flatnonzero(column_best > best[begin:])
+        best[begin + columns] = column_best[columns]
+        best_positions[begin + columns] = values[:, columns].argmax(0) + begin
+    for sentence in np.flatnonzero(best < 0).tolist() if has_bits else ():
         cosines = unit[sentence : sentence + 1] @ unit.T
         pairs.mask(cosines, sentence, 0)
         best_positions[sentence] = cosines.float().argmax()

@@ -1,14 +1,15 @@
-"""Tables of speed from small results: what is beside what, and the columns and lines without bfloat16."""
+"""Tables of speed from small results: what is beside what, and the lines of other kinds of processors."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from research.reports import figures, figures_decoding, figures_paraphrasers, figures_speed
+from research.reports import figures, figures_decoding, figures_fastest, figures_paraphrasers, figures_speed
 
 MACHINE = {"cpu": "C", "cpu_family_model": "1/2", "cores": 2, "bf16": True, "vnni": False, "amx": False}
 MACHINE |= {"load_average_before": 0.1, "limits": {}}
+OTHER = MACHINE | {"cpu": "D", "bf16": False}
 LIMITED = MACHINE | {"limits": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}}
 SAID = " Without bfloat16: all engines ran with `ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI`."
 
@@ -21,7 +22,7 @@ def write(tmp_path: Path, monkeypatch):
     folder.mkdir(parents=True)
 
     def report(name: str, results: dict, ratios: dict[str, float]) -> None:
-        machine = LIMITED if name.endswith("_without_bfloat16") else MACHINE
+        machine = LIMITED if name.endswith("_without_bfloat16") else OTHER if name.endswith("_avx2") else MACHINE
         text = json.dumps({"machine": machine, "results": results, "ratios": ratios})
         (folder / f"{name}.json").write_text(text)
 
@@ -46,58 +47,52 @@ def write_sizes(write) -> None:
         write(f"decoding_{size}", {size: found}, {f"generate_bf16{ending}": 4.5, f"constraint_cost{ending}": 1.1})
 
 
-def test_decoding_has_a_column_for_each_size_that_was_run_without_bfloat16(write):
+def test_decoding_has_a_line_for_each_size_and_kind_of_processor(write):
     write_sizes(write)
     head, *lines = lines_of(figures_decoding.decoding())
-    assert (
-        len(head) == 5
-        and lines[0] == ["ours, bf16", "8", "8", "8", "8"]
-        and "Without" not in figures_decoding.decoding()
-    )
+    assert len(lines) == 4 and "Without" not in figures_decoding.decoding()
+    assert head[1] == "ours, bf16" and [line[1] for line in lines] == ["8"] * 4
     found = {"ours_float32": sampled(6), "ours_float32_constrained": sampled(5), "generate_fp32": sampled(3)}
     ratios = {"ours_float32_generate_fp32_starter": 2.0, "ours_float32_constraint_cost_starter": 1.2}
     write("decoding_starter_without_bfloat16", {"starter": found}, ratios)
+    write("decoding_opus20k_avx2", {"opus20k": found}, {"ours_float32_constraint_cost": 1.3})
     head, *lines = lines_of(figures_decoding.decoding())
-    assert head[-1] == "starter, without bfloat16" and figures_decoding.decoding().endswith(SAID)
-    assert {line[0]: line[-2:] for line in lines} == {
-        "ours, bf16": ["8", "-"],
-        "ours, fp32": ["-", "5"],
-        "`transformers.generate` bf16": ["2", "-"],
-        "`transformers.generate` fp32": ["-", "3"],
-        "*sampled tokens for one decoded row*": ["*2.50*", "*2.50*"],
-        "*mean entropy of a step, nats*": ["*0.70*", "*0.70*"],
-    }
+    assert [line[0].rpartition(", ")[2] for line in lines[4:]] == ["without bfloat16", "AVX2 alone"]
+    assert lines[4][1:] == ["-", "5", "-", "-", "-", "-", "3", "2.50", "0.70"]
+    last = " AVX2 alone: D (family/model 1/2), 2 cores; load average 0.1 before the run."
+    assert figures_decoding.decoding().endswith(SAID + last)
     head, *lines = lines_of(figures_decoding.decoding_ratios())
-    last = {line[0]: line[-2:] for line in lines}
-    assert head[0] == "ours, bf16 / int8; without bfloat16 fp32 / int8"
-    assert last["speed-up over `transformers.generate` bf16"] == ["4.50 / -", "- / -"]
-    assert last["speed-up over `transformers.generate` fp32"] == ["- / -", "2.00 / -"]
-    assert last["time with constraints / time without"] == ["1.10 / -", "1.20 / -"]
+    assert head[3:] == [
+        "speed-up over `transformers.generate` bf16",
+        "speed-up over `transformers.generate` fp32",
+        "time with constraints / time without",
+    ]
+    assert lines[3][3:] == ["4.50 / -", "- / -", "1.10 / -"]
+    assert lines[4][3:] == ["- / -", "2.00 / -", "1.20 / -"] and lines[5][-1] == "1.30 / -"
 
 
-def test_lengths_are_beside_the_earlier_commit_and_ctranslate2(write):
-    found = {"ours": sampled(9), "before": sampled(6), "ours_int8": sampled(12), "before_int8": sampled(8)}
-    found["ctranslate2_int8"] = sampled(4)
-    ratios = {"before_40_words": 1.5, "ours_int8_before_int8_40_words": 1.5}
-    ratios |= {"ctranslate2_int8_40_words": 2.25, "ours_int8_ctranslate2_int8_40_words": 3.0}
-    write("lengths", {"40": found}, ratios)
-    shared = ["4", "2.25 / 3.00", "2.50", "0.70", "14.0"]
-    assert lines_of(figures_decoding.lengths())[1:] == [["40", "bf16", "9 / 6 / 1.50", "12 / 8 / 1.50", *shared]]
+def test_lengths_are_beside_ctranslate2(write):
+    found = {"ours": sampled(9), "ours_int8": sampled(12), "ctranslate2_int8": sampled(4)}
+    write("lengths", {"40": found}, {"ctranslate2_int8_40_words": 2.25, "ours_int8_ctranslate2_int8_40_words": 3.0})
+    shared = ["2.50", "0.70", "14.0"]
+    assert lines_of(figures_decoding.lengths())[1:] == [["40", "9", "12", "4", "2.25 / 3.00", *shared]]
     limited = {"ours_float32": sampled(5), "ours_int8": sampled(10), "ctranslate2_int8": sampled(4)}
     ratios = {"ours_float32_ctranslate2_int8_40_words": 1.25, "ours_int8_ctranslate2_int8_40_words": 2.5}
     write("lengths_without_bfloat16", {"40": limited}, ratios)
-    last = ["40", "fp32, without bfloat16", "5 / - / -", "10 / - / -", "4", "1.25 / 2.50", *shared[2:]]
+    last = ["40, without bfloat16", "5", "10", "4", "1.25 / 2.50", *shared]
     assert lines_of(figures_decoding.lengths())[2] == last and figures_decoding.lengths().endswith(SAID)
 
 
 def test_families_have_a_line_each(write):
     model = {"sizes_of": "google-t5/t5-base", "size": "12+12 x 768, 32,128 pieces", "entropy": 0.71}
     write("families", {"t5": {"model": model, "ours": sampled(20), "generate_bf16": sampled(8)}}, {})
-    line = ["T5 base", "12+12 x 768, 32,128 pieces: google-t5/t5-base", "20", "8", "2.50", "2.50", "0.71"]
+    about = "12+12 x 768, 32,128 pieces: google-t5/t5-base"
+    line = ["T5 base", about, "20", "8", "2.50", "2.50", "0.71"]
     assert lines_of(figures_decoding.families())[1:] == [line]
     found = {"model": model, "ours_float32": sampled(9), "generate_fp32": sampled(6)}
     write("families_without_bfloat16", {"t5": found}, {})
-    assert lines_of(figures_decoding.families())[1:] == [[*line[:5], "9", "6", "1.50", *line[5:]]]
+    last = ["T5 base, without bfloat16", about, "9", "6", "1.50", "2.50", "0.71"]
+    assert lines_of(figures_decoding.families())[1:] == [line, last]
 
 
 def searched(rate: float, **more: float) -> dict:
@@ -132,14 +127,14 @@ def test_encoders_and_the_pipeline_have_lines_without_bfloat16(write):
     ratios = {f"train_{kind}sentence_transformers{end}": 2.0 for kind in ("", "trigram_") for end in ("", "_4000")}
     ratios |= {f"encode_sentence_transformers{end}": 1.0 for end in ("", "_1024")}
     stages = {"shares": {"sampling": 0.5, "dual scoring": 0.4, "clustering": 0.1}, "peak_megabytes": 9.0}
-    stages |= {"sentences_per_second_before": [1.0], "sentences_per_second_by_round": [2.0]}
+    stages |= {"sentences_per_second_by_round": [2.0]}
     for ending in ("", "_without_bfloat16"):
         write(f"encoder{ending}", {"word": trained, "trigram": trained, "encode": encoded}, ratios)
-        write(f"pipeline{ending}", {"stages": stages}, {"pipeline_before": 2.0})
+        write(f"pipeline{ending}", {"stages": stages}, {})
     for table in (figures_speed.encoder_training(), figures_speed.encoding()):
         names = [line[0] for line in lines_of(table)[1:]]
         assert names == [name + end for end in ("", ", without bfloat16") for name in ("WORD", "WORD + TRIGRAM")]
-    assert [line[0] for line in lines_of(figures_speed.pipeline())[1:]] == ["this one", "without bfloat16"]
+    assert [line[0] for line in lines_of(figures_speed.pipeline())[1:]] == ["with bfloat16", "without bfloat16"]
     assert figures_speed.pipeline().endswith(SAID) and figures_speed.encoder_training().endswith(SAID)
 
 
@@ -169,3 +164,13 @@ def test_the_papers_lines_are_below_ours_without_what_it_does_not_say():
     table = figures_paraphrasers.tested_table({"QQP": {"ParaNet": ours, "the paper": paper}})
     assert lines_of(table)[1] == ["QQP", "ParaNet", *["1.3 ± 0.5"] * 5, "1.0"]
     assert table.splitlines()[-1] == "| QQP | the paper | 14.6 |  |  |  |  |  |"
+
+
+def test_the_fastest_program_of_each_kind_of_processor_stands_beside_ours(write):
+    found = {"ours": sampled(9), "ours_constrained": sampled(8), "ours_int8": sampled(12)}
+    write("decoding_starter", {"starter": found | {"generate_bf16": sampled(2), "ctranslate2_int8": sampled(5)}}, {})
+    found = {"ours_float32": sampled(200), "generate_fp32": sampled(300)}
+    write("decoding_starter_avx2", {"starter": found}, {})
+    write("augment", {"starter": {"ours": {"rows_per_second": 1.0}}}, {})  # without judges
+    line = ["the same with the starter", "tokens/s", "CTranslate2 or `generate`", "12.0 (2.4)", "-", "200 (0.67)"]
+    assert lines_of(figures_fastest.fastest_programs())[1:] == [line]

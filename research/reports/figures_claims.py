@@ -1,0 +1,140 @@
+"""The claims of the five papers, each with what was found here and the results that say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from research.reports.figures import ROOT, STARTERS, table
+
+FOUND, PART, NOT_FOUND, UNTESTED = "yes", "in part", "no", "not tested"
+VERDICTS = (FOUND, PART, NOT_FOUND, UNTESTED)
+EXPERIMENTS = ROOT / "research" / "experiments" / "results"
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A claim of a paper.
+
+    Attributes:
+        place: Section, table or figure of the paper.
+        says: What the paper claims.
+        verdict: Of `VERDICTS`: whether it was found here.
+        because: What was found, or why not.
+        results: Names of the results that say so, in `EXPERIMENTS`; with a "/" a record beside a starter.
+    """
+
+    place: str
+    says: str
+    verdict: str
+    because: str
+    results: tuple[str, ...] = ()
+
+
+CLAIMS: dict[str, tuple[_Claim, ...]] = {
+    "ParaNMT-50M": (
+        _Claim("tables 8, 9", "encoders trained on it beat every system of the STS competitions", NOT_FOUND,
+               "they are below in all years: fewer pairs, and words begin with random vectors", ("sts_models",)),
+        _Claim("table 4", "the corpus with short, well translated sentences is the best source", NOT_FOUND,
+               "news and captions are better sources than Tatoeba", ("paranmt_tables",)),
+        _Claim("table 5", "the paraphrase score is the best filter", PART,
+               "its upper deciles are better, and the lowest of the other two measures are better still",
+               ("paranmt_tables",)),
+        _Claim("table 6", "larger mega-batches help all models", PART,
+               "over the years, not on the benchmark", ("sts_mega_batch",)),
+        _Claim("table 8", "WORD and TRIGRAM concatenated are the best", NOT_FOUND,
+               "TRIGRAM alone is, where words begin with random vectors", ("sts_models",)),
+        _Claim("5.4", "twice as many pairs bring half a point", UNTESTED, "", ()),
+        _Claim("table 3", "the paraphrase score says how good a pair is", PART,
+               "the cosine agrees moderately with people's scores of ParaBank's texts", ("guards",)),
+        _Claim("table 13", "adjusted PMI finds better synonyms than cross-sentence PMI", FOUND,
+               "on people's pairs", ("lexicon",)),
+        _Claim("table 13", "the lexicon is as good as PPDB", UNTESTED, "PPDB's scores were not at hand"),
+        _Claim("6, table 11", "a paraphraser of templates obeys them and makes wording usual", PART,
+               "it obeys where the training pairs differ in form", ("syntax_table", "correction_examples")),
+    ),
+    "ParaBank": (
+        _Claim("5.3, 5.5", "nearer in meaning than ParaNMT, and more fluent", FOUND,
+               "by the released judgments of the authors' texts", ("judged",)),
+        _Claim("5.4", "more diverse than ParaNMT", PART,
+               "some systems are, and of these only one is also nearer, by averages over lengths", ("released",)),
+        _Claim("table 4", "system 21 is the most diverse and the least similar", FOUND, "also of our systems",
+               ("parabank_tables",)),
+        _Claim("table 4", "system 17 is more diverse than 34", NOT_FOUND,
+               "the starter begins half of its translations as the reference does: forbidding that changes more",
+               ("parabank_tables",)),
+        _Claim("5.1", "human judgments can be predicted", FOUND, "as well as in the paper", ("judgment",)),
+        _Claim("5.4", "BLEU without brevity penalty orders systems as unigram precision does", FOUND,
+               "the paper's correlation, on the authors' texts", ("released",)),
+        _Claim("6, table 6", "a rewriter is nearer in meaning and less diverse than the translator", NOT_FOUND,
+               "the rewriter copies", ("rewriter_table",)),
+        _Claim("4", "it works for a second corpus", UNTESTED, "one pair of languages only"),
+    ),
+    "ParaBank 2": (
+        _Claim("table 1", "more diverse than ParaNMT and ParaBank", FOUND, "", ("parabank_tables",)),
+        _Claim("table 2", "its paraphrases of a reference differ from each other", FOUND, "", ("parabank_tables",)),
+        _Claim("table 1", "the meaning is kept as well as by ParaNMT", PART,
+               "with a lower rate of constraints and a stricter limit, which keep fewer references",
+               ("quality_demo_rate", "quality_paper_settings")),
+        _Claim("table 1", "the syntax is more diverse", FOUND, "in order", ("parabank_tables",)),
+        _Claim("table 1", "from rank to rank the quality falls and the diversity rises", FOUND, "",
+               ("quality_paper_settings",)),
+        _Claim("table 3", "it trains better encoders than both", PART, "over the years all ranks, on the benchmark one",
+               ("sts_corpora",)),
+        _Claim("table 3", "pairs of two paraphrases train worse encoders", FOUND, "", ("sts_corpora",)),
+        _Claim("tables 4, 5", "identification helps other tasks of pairs of sentences", UNTESTED,
+               "one seed of one task does not tell", ("identification",)),
+    ),
+    "ParaMac": (
+        _Claim("table 1", "the best unsupervised paraphraser of Quora and MSCOCO", NOT_FOUND,
+               "a model a fortieth as large is far below the paper", ("paraphraser_table",)),
+        _Claim("table 4", "few pairs of a domain are enough, and more are better", PART, "more are better",
+               ("paraphraser_table",)),
+        _Claim("table 4", "better than plain fine-tuning where few pairs of KQA Pro are at hand", FOUND, "by little",
+               ("paraphraser_table",)),
+        _Claim("table 5", "augmentation of few rows gains two points", NOT_FOUND,
+               "no paraphraser of ours gains on frozen embeddings", ("augmentation_table", "augmentation_words")),
+        _Claim("table 5", "and its spread is smaller", FOUND, "", ("augmentation_table",)),
+        _Claim("table 6", "more pairs of ParaNet help", NOT_FOUND, "from a thousand to four thousand pairs",
+               ("paraphraser_table",)),
+        _Claim("table 7; 5.2.2", "five epochs are the best, and more paraphrases of a row are worse", FOUND, "",
+               ("paraphraser_table", "augmentation_copies")),
+    ),
+    "ParaZh-22M": (
+        _Claim("tables 4, 5", "nine of ten pairs are consistent, fluent and diverse", UNTESTED,
+               "nobody has judged ours"),
+        _Claim("tables 6 to 8", "tasks of CLUE gain", NOT_FOUND,
+               "TNEWS does not, with a paraphraser of subtitles", ("chinese_augmentation",)),
+        _Claim("table 9", "translators of few pairs gain", NOT_FOUND, "not beyond chance",
+               ("low_resource_translation",)),
+        _Claim("table 2", "back-translation improves both directions", PART, "a little, in one direction",
+               ("backtranslation_table",)),
+        _Claim("2.4", "sampling and constraints cost five points of BLEU against beam search", UNTESTED, "", ()),
+    ),
+}  # fmt: skip
+
+
+def claims() -> str:
+    """Every claim with its verdict and the results that say so."""
+    lines, number = [], 0
+    for paper, some in CLAIMS.items():
+        for claim in some:
+            number += 1
+            files = ", ".join(f"`{name}`" for name in claim.results)
+            verdict = f"**{claim.verdict}**"
+            lines.append([str(number), f"{paper}, {claim.place}", claim.says, verdict, claim.because, files])
+    return table(["", "where", "the paper claims", "found here", "what was found, or why not", "results"], lines)
+
+
+def claims_counted() -> str:
+    """How many claims have each verdict."""
+    verdicts = [claim.verdict for some in CLAIMS.values() for claim in some]
+    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS]
+    return f"{len(verdicts)} claims: {', '.join(counts)}"
+
+
+def result_path(name: str):
+    """The file of a result."""
+    return STARTERS / name if "/" in name else EXPERIMENTS / f"{name}.json"
+
+
+MADE = (claims, claims_counted)

@@ -1,0 +1,18 @@
+"""The claims of the papers: each has a verdict, and results that exist or a reason."""
+
+from research.reports.figures_claims import CLAIMS, UNTESTED, VERDICTS, claims, claims_counted, result_path
+
+EACH = [claim for some in CLAIMS.values() for claim in some]
+
+
+def test_every_claim_has_a_verdict_and_the_results_that_say_so():
+    assert len(EACH) == 38 and {claim.verdict for claim in EACH} <= set(VERDICTS)
+    for claim in EACH:
+        assert all(result_path(name).exists() for name in claim.results), claim.says
+        assert claim.results or claim.verdict == UNTESTED, claim.says
+
+
+def test_the_table_numbers_them():
+    lines = claims().splitlines()[2:]
+    assert [line.split("|")[1].strip() for line in lines] == [str(n) for n in range(1, 39)]
+    assert claims_counted().startswith("38 claims: ")

@@ -1,0 +1,121 @@
+"""Triton's kernel for the most probable tokens: its numbers by Triton's interpreter, its machine code for an H100."""
+
+import os
+import subprocess
+
+import pytest
+import torch
+
+from tests.tiny import ENVIRONMENT, ROOT
+from toolkit.decode import _top_k
+
+pytest.importorskip("triton")
+
+NUMBERS = """
+import torch
+from toolkit.decode._folded import COLUMNS, LEAST, most_probable_folded
+torch.manual_seed(0)
+for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
+    for dtype in (torch.bfloat16, torch.float16):
+        for count, never, spread in ((1, 0, 3.0), (10, 3, 0.5), (40, vocabulary - 1, 3.0)):
+            logits = (torch.randn(4, vocabulary) * spread).to(dtype)
+            logits[0, never] = 20  # most of the probability
+            logits[1, 7:] = -torch.inf
+            logits[2, 5::COLUMNS] = -torch.inf  # a whole column
+            logits[3, 100:100 + 2 * COLUMNS:COLUMNS] = 15  # two of the greatest in one column
+            exact = logits.double().log_softmax(-1)
+            exact[:, never] = -torch.inf
+            before = logits.clone()
+            values, ids = most_probable_folded(logits, count, never)
+            torch.testing.assert_close(values.double(), exact.topk(count).values, atol=1e-4, rtol=1e-5)
+            torch.testing.assert_close(values.double(), exact.gather(1, ids), atol=1e-4, rtol=1e-5)
+            finite = values > -torch.inf
+            assert not (ids[finite] == never).any() and torch.equal(before, logits)
+            assert all(len(set(row[kept].tolist())) == kept.sum() for row, kept in zip(ids, finite))
+print("equal")
+"""
+MACHINE_CODE = """
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, compile
+from toolkit.decode._folded import COLUMNS, _fold
+types = {"logits": "*bf16", "maxima": "*fp32", "totals": "*fp32", "stride": "i32", "never": "i32"}
+types |= {"vocabulary": "constexpr", "columns": "constexpr"}
+source = ASTSource(_fold, types, {"vocabulary": 58_101, "columns": COLUMNS})
+made = compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+loads = sum("ld.global" in line for line in made.asm["ptx"].splitlines())
+print(len(made.asm["cubin"]) > 1000, loads > 0)
+"""
+
+
+def run(program: str, tmp_path, **variables: str) -> str:
+    environment = ENVIRONMENT | {"PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(tmp_path), **variables}
+    done = subprocess.run(
+        [os.sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_its_log_probabilities_are_those_of_torch(tmp_path):
+    assert run(NUMBERS, tmp_path, TRITON_INTERPRET="1") == "equal"
+
+
+@pytest.mark.slow
+def test_it_compiles_for_a_gpu(tmp_path):
+    assert run(MACHINE_CODE, tmp_path) == "True True"
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """As where torch was built for CUDA; tensors stay on the CPU."""
+    _top_k._folding.cache_clear()
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    randn, generator = torch.randn, torch.Generator
+    monkeypatch.setattr(torch, "randn", lambda size, device, generator: randn(size, generator=generator))
+    monkeypatch.setattr(torch, "Generator", lambda device: generator())
+    yield
+    _top_k._folding.cache_clear()
+
+
+def test_a_kernel_with_wrong_numbers_is_not_used(gpu, monkeypatch, capsys):
+    from toolkit.decode import _folded
+
+    def wrong(logits, count, never):
+        values, ids = _top_k._most_probable_of_narrow(logits.clone(), count, never)
+        return values + 0.1, ids
+
+    monkeypatch.setattr(_folded, "most_probable_folded", wrong)
+    assert _top_k._folding() is None
+    said = capsys.readouterr().err
+    assert "Triton's kernel is not used" in said and "wanted the log-probabilities of torch" in said
+    assert said.count("\n") == 1
+
+
+def test_a_kernel_that_cannot_be_made_is_not_used(gpu, monkeypatch, capsys):
+    from toolkit.decode import _folded
+
+    def failing(logits, count, never):
+        raise RuntimeError("Failed to find C compiler.\nPlease specify one")
+
+    monkeypatch.setattr(_folded, "most_probable_folded", failing)
+    assert _top_k._folding() is None
+    assert capsys.readouterr().err.endswith("Failed to find C compiler.\n")
+
+
+def test_a_kernel_with_the_numbers_of_torch_is_used_where_it_fits(gpu, monkeypatch):
+    from toolkit.decode import _folded
+
+    used = []
+
+    def right(logits, count, never):
+        used.append(logits.shape)
+        return _top_k._most_probable_of_narrow(logits.clone(), count, never)
+
+    monkeypatch.setattr(_folded, "most_probable_folded", right)
+    chosen = _top_k._folding()
+    used.clear()
+    for width in (_folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS):
+        chosen(torch.zeros(2, width, dtype=torch.bfloat16), 3, 0)
+    assert used == [(2, _folded.LEAST * _folded.COLUMNS)]
