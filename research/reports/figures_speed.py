@@ -30,6 +30,20 @@ def training_lines(record: dict, ending: str) -> list[list[str]]:
     return lines
 
 
+def encoder_bound() -> str:
+    """What the search for negatives alone permits on AVX2 alone, with the papers' mega-batch."""
+    pairs, dimensions = MEGA_BATCH
+    operations = (2 * pairs) ** 2 * dimensions  # two for half of the products of all sentences of both sides
+    rate = benchmark("pivot")["results"]["billion_operations_per_second"]
+    most = pairs / (operations / (1e9 * rate))
+    times = most / benchmark("encoder_avx2")["results"]["word"]["peer_4000"]["median"]
+    return (
+        f"{number(operations / 1e9, 0)} billion operations for {number(pairs, 0)} pairs; at the {number(rate, 0)} "
+        f"billion a second of the processor with AVX2 alone {number(most, 0)} pairs a second are the most for WORD, "
+        f"{number(times, 1)} times its peer's batch of {number(pairs, 0)}, if all else took no time"
+    )
+
+
 def encoding() -> str:
     """Sentences per second; the lines of other kinds of processors are last."""
     lines = [line for said, record in by_processor("encoder") for line in encoding_lines(record, said)]
@@ -127,6 +141,7 @@ def memory() -> str:
     return table(["peak MB by lines", *(number(int(count), 0) for count in found)], lines)
 
 
+MEGA_BATCH = 4000, 300  # pairs, and dimensions of WORD
 FULL_SIZE = 20_000_000  # references of ParaBank 2: its hundred million pairs, five of a reference
 KEPT = {"all": "all (the default)", "20": "20", "5": "5", "chosen": "chosen"}
 VERSIONS = {
@@ -174,6 +189,7 @@ def versions_rows() -> str:
 MADE = (
     encoder_training,
     encoding,
+    encoder_bound,
     adam,
     dtypes,
     waiting,

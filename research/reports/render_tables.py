@@ -12,56 +12,24 @@ records, papers' figures are constants of the package, and rounding is done here
 from __future__ import annotations
 
 import argparse
+import pkgutil
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-from research.reports import (
-    figures_augmentation,
-    figures_chinese,
-    figures_claims,
-    figures_cleaning,
-    figures_commands,
-    figures_decoding,
-    figures_encoders,
-    figures_fastest,
-    figures_gpu,
-    figures_judged,
-    figures_parabanks,
-    figures_paranet,
-    figures_paranmt,
-    figures_paraphrasers,
-    figures_selection,
-    figures_settings,
-    figures_speed,
-    figures_summary,
-)
+import research.reports
 from research.reports.figures import ROOT
 
 DOCUMENTS = ("README.md", "PAPERS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
 MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
-MODULES = (
-    figures_commands,
-    figures_summary,
-    figures_decoding,
-    figures_encoders,
-    figures_fastest,
-    figures_gpu,
-    figures_judged,
-    figures_parabanks,
-    figures_paranet,
-    figures_paranmt,
-    figures_settings,
-    figures_augmentation,
-    figures_chinese,
-    figures_claims,
-    figures_cleaning,
-    figures_paraphrasers,
-    figures_selection,
-    figures_speed,
-)
+MODULES = [
+    import_module(f"research.reports.{module.name}")
+    for module in pkgutil.iter_modules(research.reports.__path__)
+    if module.name.startswith("figures_")
+]
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 
 
