@@ -119,18 +119,21 @@ def pipeline() -> str:
 
 
 def without_models() -> str:
-    """Everything of ParaBank 2 but the models: candidates/s per core, and what a candidate costs in each stage."""
-    record = benchmark("host")
-    found = record["results"]["without_models"]
-    shares, costs = found["shares"], found["microseconds_per_candidate"]
+    """Everything of ParaBank 2 but the models: what a candidate costs in each stage, and candidates/s per core."""
+    reports = by_processor("host")
+    found = [record["results"]["without_models"] for _, record in reports]
+    first = found[0]["microseconds_per_candidate"]
+    stages = sorted({stage for one in found for stage in one["shares"]}, key=lambda stage: -first.get(stage, 0))
     lines = [
-        [stage, number(costs[stage], 2), f"{number(100 * shares[stage])} %"]
-        for stage in sorted(costs, key=lambda stage: -costs[stage])
-    ]
-    rates = [number(found[f"{name}candidates_per_second"], 0) for name in ("", "distinct_")]
-    lines.append(["*all*", f"*{number(sum(costs.values()), 2)}*", ""])
-    lines.append(["*candidates/s per core: drawn / distinct*", f"*{' / '.join(rates)}*", ""])
-    return table(["stage", "microseconds per candidate", "share"], lines, machine(record))
+        [stage, *(number(one["microseconds_per_candidate"].get(stage), 2) for one in found)] for stage in stages
+    ]  # fmt: skip
+    lines.append(["*all*", *(f"*{number(sum(one['microseconds_per_candidate'].values()), 2)}*" for one in found)])
+    rates = [
+        " / ".join(number(one[f"{name}candidates_per_second"], 0) for name in ("", "distinct_")) for one in found
+    ]  # fmt: skip
+    lines.append(["*candidates/s per core: drawn / distinct*", *(f"*{rate}*" for rate in rates)])
+    head = [f"microseconds per candidate{said}" for said, _ in reports]
+    return table(["stage", *head], lines, measured(reports))
 
 
 def memory() -> str:
