@@ -50,7 +50,7 @@ RULES: dict[str, Any] = {
     "length_grace": 0, "wide_letter": 1.0, "min_script_share": SCRIPT, "refuse_misread": False, "drop_same_text": False,
 }  # fmt: skip
 OFF: dict[str, Any] = RULES | {
-    "min_chars": 1, "max_chars": 10**6, "max_words": 10**6, "max_length_ratio": 10.0**6, "min_script_share": 0.0,
+    "min_chars": 1, "max_chars": 2**18, "max_words": 10**6, "max_length_ratio": 10.0**6, "min_script_share": 0.0,
     "deduplicate": False,
 }  # fmt: skip
 PARAZH = {"half_width": True, "simplified": True, "max_english": 0.6, "most_frequent": True, "max_rare_share": 0.5}

@@ -23,7 +23,7 @@ ENDINGS = {"opus20k": "", "opus20k_flat": "_flat", "opus58k": "_58k", "starter":
 DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
 COSTS = ("positive", "negative", "both", "mixed")
 OWN = ("ours", "ours_float32", "ours_int8")  # in the widest fast arithmetic: with bfloat16, and without; in int8
-OPUS = 6, 512, 2048, 20_000  # layers of the decoder, its width, the inner width, and pieces
+SHAPES = {"opus20k": (6, 512, 2048, 20_000), "starter": (2, 256, 512, 7_500)}  # layers, width, inner width, pieces
 SQUARES = 6  # products of width x width of a layer: four of the self-attention, two of the cross-attention
 SAME_DTYPE = (("ours", "generate_bf16"), ("ours_float32", "generate_fp32"))
 FAMILIES = {
@@ -79,20 +79,23 @@ def decoding_ratios() -> str:
 
 
 def decoding_bound() -> str:
-    """What a sampled token costs at OPUS-MT's size on AVX2 alone, and the most that its products permit."""
-    found = benchmark("decoding_opus20k_avx2")["results"]["opus20k"]
-    layers, width, inner, pieces = OPUS
-    row = 2 * (layers * (SQUARES * width * width + 2 * width * inner) + width * pieces)
-    token = row / found["ours_float32"]["tokens_per_row"]
-    rate, peer = benchmark("pivot")["results"]["billion_operations_per_second"], found["generate_fp32"]
-    most = 1e9 * rate / token
-    return (
-        f"a row is {number(row / 1e6, 0)} million operations and a token of ours {number(token / 1e6, 0)}; at the "
-        f"{number(rate, 0)} billion a second that this processor does in products of large matrices, "
-        f"{number(most, 0)} tokens a second are the most, "
-        f"{number(most / peer['tokens_per_second'], 1)} times `generate`, and ours does "
-        f"{number(100 * found['ours_float32']['tokens_per_second'] / most, 0)} % of them."
-    )
+    """What a sampled token costs on AVX2 alone, and the most that the processor's products permit."""
+    rate = benchmark("pivot")["results"]["billion_operations_per_second"]
+    said = [f"the processor does {number(rate, 0)} billion operations a second in products of large matrices"]
+    for size, title in {"opus20k": "at the OPUS-MT size", "starter": "with the starter"}.items():
+        found = benchmark(f"decoding_{size}_avx2")["results"][size]
+        layers, width, inner, pieces = SHAPES[size]
+        row = 2 * (layers * (SQUARES * width * width + 2 * width * inner) + width * pieces)
+        token = row / found["ours_float32"]["tokens_per_row"]
+        most = 1e9 * rate / token
+        peers = [found[name]["tokens_per_second"] for name in ("generate_fp32", "ctranslate2_int8")]
+        share = 100 * found["ours_float32"]["tokens_per_second"] / most
+        said.append(
+            f"{title} a token of ours is {number(token / 1e6)} million of them, so that {number(most, 0)} tokens a "
+            f"second are the most, {number(most / peers[0])} times `generate` and {number(most / peers[1])} times "
+            f"CTranslate2 int8, and ours does {number(share, 0)} % of them"
+        )
+    return "; ".join(said)
 
 
 def lengths() -> str:
