@@ -36,6 +36,7 @@ import random
 import sys
 import tempfile
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,8 @@ def main() -> None:
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
+    if any(engine.startswith("nlpaug") for engine in arguments.engines) and find_spec("nlpaug") is None:
+        parser.error("wanted the package nlpaug, got none: pip install nlpaug, or leave it out of --engines")
     for judge in arguments.judges:
         if not Path(judge, "modules.json").exists():
             parser.error(f"wanted a folder of a sentence encoder as judge, got {judge}, which has no modules.json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.reports.figures import benchmark, experiment, machine, number, table
+from research.reports.figures import benchmark, by_processor, experiment, measured, number, table
 
 ENGINES = {  # of `research/benchmarks/bench_paranet.py`
     "ours": "ours",
@@ -16,17 +16,18 @@ STAGES = ("keywords by p(S | k)", "infilling", "semantic score", "fluency")
 
 
 def paranet_speed() -> str:
-    """Pairs per second of all engines, and the share of each stage."""
-    record = benchmark("paranet")
-    found = record["results"]["engines"]
+    """Pairs per second of all engines, and the share of each stage; other kinds of processors are last."""
+    reports = by_processor("paranet")
     lines = [
-        [name, number(found[key]["pairs_per_second"], 2), number(found[key]["peak_megabytes"], 0)]
+        [name + said, number(found[key]["pairs_per_second"], 2), number(found[key]["peak_megabytes"], 0)]
         + [f"{number(100 * found[key]['shares'][stage], 1)} %" for stage in STAGES]
+        for said, record in reports
+        for found in [record["results"]["engines"]]
         for key, name in ENGINES.items()
         if key in found
     ]
     head = ["", "pairs/s", "MB", *(stage.replace("|", "given") for stage in STAGES)]
-    return table(head, lines, machine(record))
+    return table(head, lines, measured(reports))
 
 
 def paranet_ratio() -> str:
