@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from builders.commands.build_parabank import BUILDERS
-from research.reports import figures, render_tables
+from research.reports import figures, figures_speed, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import _pairs_schema, _paraphrase_fields
 from toolkit.package.reasons import OF_CANDIDATES
@@ -201,7 +201,7 @@ def test_a_marker_that_means_nothing_is_an_error(text, said):
 
 
 def test_a_result_without_a_figure_is_named(monkeypatch):
-    monkeypatch.setattr(render_tables.figures_speed, "benchmark", lambda name: {"ratios": {"adam_dense": 10.0}})
+    monkeypatch.setattr(figures_speed, "benchmark", lambda name: {"ratios": {"adam_dense": 10.0}})
     with pytest.raises(ValueError, match="wanted 'adam_dense_fused' in the results of figure adam, got none: run its"):
         render_tables.rendered("<!-- figure: adam --><!-- end -->", "page.md")
 

@@ -114,9 +114,10 @@ def measured(
 
 def chance_of(texts: list[str], base: list[str], references: list[str], lang: str) -> float:
     """The p-value of the difference in BLEU to beam search, by sacrebleu's paired bootstrap."""
-    systems = [(BASE, base), ("other", texts)]
+    systems: list[tuple[str, Sequence[str]]] = [(BASE, base), ("other", texts)]
     test = PairedTest(systems, {"BLEU": metric_of(lang)}, [references], "bs", RESAMPLED)
-    return float(test()[1]["BLEU"][1].p_value)
+    found: Any = test()[1]["BLEU"][1]
+    return float(found.p_value)
 
 
 def metric_of(lang: str) -> BLEU:

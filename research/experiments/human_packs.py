@@ -54,7 +54,7 @@ from toolkit.paraphraser.names import BEST, STARTER
 from toolkit.paraphraser.paraphraser import Paraphraser
 
 RELEASED = ("ParaNMT", "ParaBank 17", "ParaBank 21", "ParaBank 28", "ParaBank 31", "ParaBank 34")
-PIVOT = "starter/en-de starter/de-en"
+PIVOT = ["starter/en-de", "starter/de-en"]
 POINTS = (1, 2, 3, 5)
 POWER, LEVEL = 0.8, 0.05
 Texts = Mapping[str, str]  # by id of a reference
@@ -62,7 +62,8 @@ Texts = Mapping[str, str]  # by id of a reference
 
 def write_released(data: Path, folder: Path) -> tuple[dict[str, str], dict[str, Path]]:
     """The released references by id, and a file of pairs of each released system by its name."""
-    references, run = authors_run(data / "judgments" / "parabank")
+    rows, run = authors_run(data / "judgments" / "parabank")
+    references = {row.id: row.reference for row in rows}
     return references, {name: write_pairs(folder, name, references, run[name]) for name in RELEASED}
 
 

@@ -45,7 +45,8 @@ def decoding_reports() -> list[tuple[str, str, dict]]:
 
 def decoding() -> str:
     """Sampled tokens per second by size of the model and engine; ours with constraints."""
-    lines, kinds = [], {}
+    lines = []
+    kinds: dict[str, dict] = {}
     for size, said, record in decoding_reports():
         kinds.setdefault(said, record)
         found = record["results"][size]

@@ -132,7 +132,9 @@ def _nearest_of_all(unit: Tensor, pairs: _Excluded) -> np.ndarray:
     only negative cosines is computed again.
     """
     count, has_bits = len(unit), unit.dtype == torch.bfloat16
-    best = np.full(count, np.iinfo(np.int16).min if has_bits else -np.inf, np.int16 if has_bits else np.float32)
+    best: np.ndarray = np.full(count, -np.inf, np.float32)
+    if has_bits:
+        best = np.full(count, np.iinfo(np.int16).min, np.int16)
     best_positions = np.zeros(count, np.int64)
     for begin in range(0, count, BLOCK):
         cosines = unit[begin : begin + BLOCK] @ unit[begin:].T

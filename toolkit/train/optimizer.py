@@ -8,7 +8,7 @@ against AdamW's 4.13 at 0.002, for 1.15 times its time per step. No other rates 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -53,7 +53,9 @@ class _StackedMuon(torch.optim.Muon):
     long for them as for those of float32.
     """
 
-    def __init__(self, weights: list[Tensor], learning_rate: float, weight_decay: float, products: torch.dtype) -> None:
+    def __init__(
+        self, weights: Sequence[Tensor], learning_rate: float, weight_decay: float, products: torch.dtype
+    ) -> None:
         """Make the optimizer of some matrices.
 
         Args:
