@@ -71,6 +71,9 @@ SEARCHES = tuple(
     for dtype in ("bfloat16", "float32", "int8")
     for patience in ("", "_patience2")
 )
+AUGMENTORS = (
+    *("parrot", "nlpaug_back_translation", "nlpaug_back_translation_beam", "nlpaug_contextual", "textattack"),
+)
 WORKS = (
     _Work("150 samples of a sentence, model of OPUS-MT's size", "tokens/s", "decoding_opus20k",
           rates_of("opus20k", rate=TOKENS), SAMPLERS),
@@ -87,7 +90,7 @@ WORKS = (
           rates_of("starter", rate=SENTENCES, only=("ours", "one_by_one", "batched", "ctranslate2_int8",
                                                     "ctranslate2_float32")), ("ours",)),
     _Work("two new rows of a row, usable ones, starter", "rows/s", "augment",
-          rates_of("starter", rate="usable_per_second"), ("ours", "ours_few", "ours_two_processes")),
+          rates_of("starter", rate="usable_per_second", only=("ours", *AUGMENTORS)), ("ours",)),
     _Work("ParaNet, starter", "pairs/s", "paranet",
           rates_of("engines", rate="pairs_per_second", only=("ours", "ours_int8", "one_by_one")),
           ("ours", "ours_int8")),
