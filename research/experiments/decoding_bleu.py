@@ -154,8 +154,8 @@ def main() -> None:
         print(name)
         translators = load_translator(forward, "float32"), load_translator(backward, "float32")
         results[name] = measured(pairs, *translators, lang, options.seeds)
+        report.write(options.json, min(options.seeds), results, {})
     print(shown(results))
-    report.write(options.json, min(options.seeds), results, {})
 
 
 if __name__ == "__main__":
