@@ -29,13 +29,14 @@ def environment(monkeypatch):
 
 def test_the_option_limits_what_it_says_and_the_report_names_it(environment):
     processor.apply_option(options())
-    assert report.machine()["limits"] == {}
+    whole = report.machine()
+    assert whole["limits"] == {}
     processor.apply_option(options("--without_bfloat16"))
     found = report.machine()
     assert found["limits"] == processor.LIMITS["vnni"] == {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}
-    said = figures.limited({"machine": found})
-    assert said == " Without bfloat16: all engines ran with `ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI`."
-    assert figures.limited({"machine": {}}) == figures.limited(None) == ""
+    said = figures.measured([("", {"machine": whole}), (", without bfloat16", {"machine": found})])
+    assert said.endswith(" Without bfloat16: all engines ran with `ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI`.")
+    assert "Without" not in figures.measured([("", {"machine": whole})])
 
 
 @pytest.mark.slow
