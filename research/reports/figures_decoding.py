@@ -132,9 +132,7 @@ def families() -> str:
     reports, lines = by_processor("families"), []
     for said, record in reports:
         for family, found in record["results"].items():
-            own, peer = next(
-                (o, p) for o, p in zip(OWN, ("generate_bf16", "generate_fp32"), strict=False) if o in found
-            )
+            own, peer = next(pair for pair in SAME_DTYPE if pair[0] in found)
             rates = [found[name]["tokens_per_second"] for name in (own, peer)]
             model = found["model"]
             cells = [number(rates[0], 0), number(rates[1], 0), number(rates[0] / rates[1], 2)]
