@@ -80,7 +80,7 @@ WAYS: dict[str, Way] = {
 
 def best_text(row: Row) -> str:
     """The best finished candidate of a row, or else none."""
-    finished = [one for one in row.candidates if one.reason in (None, "unmet")]
+    finished = [one for one in row.candidates if one.reason is None]
     if not finished:
         return ""
     return max(finished, key=lambda one: -math.inf if one.scores.dual is None else one.scores.dual).text

@@ -11,7 +11,6 @@ Benchmark's development set and on STS 2012 to 2015, as `sts_table.py` does; not
 - mega_batch: both on most pairs with negatives of 1, 20 and 40 mini-batches (table 6).
 - combined: WORD, TRIGRAM, their sum and their concatenation, on most pairs (tables 8, 9); "vectors": the words begin
   with vectors that word2vec (gensim) learned here from the novels and the pairs, in place of PARAGRAM's.
-- fields: WORD's and TRIGRAM's scores on each set of STS 2012 to 2015 (tables 15, 16).
 
 A part that is finished stays in --json, and the next run goes on after it.
 """
@@ -34,7 +33,7 @@ import zstandard
 from research.experiments.corpora import bare, sts_sentences
 from research.experiments.paraphraser_data import captions, lines, quora_pairs
 from research.experiments.paraphraser_runs import paranet
-from research.experiments.sts_table import MEGA_BATCHES, Judge, line, over_seeds
+from research.experiments.sts_table import MEGA_BATCHES, PARTS, Judge, line, over_seeds
 from research.reports import report
 from toolkit.bitext.words import tokens
 from toolkit.train.encoder import EncoderTraining
@@ -42,7 +41,6 @@ from toolkit.train.encoder_pairs import TextPair
 
 COUNTS = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000)
 BASE = ("WORD", "TRIGRAM")
-PARTS = {"WORD": ["word"], "TRIGRAM": ["trigram"], "WORD + TRIGRAM": ["word", "trigram"]}
 NOVELS = "text/english_novels_le1923.tar.zst"
 WINDOW, ROUNDS = 5, 3  # ours: of word2vec
 TABLES = ("pairs", "mega_batch", "combined")

@@ -47,8 +47,7 @@ from research.reports.figures import number, table
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH, Sheet
 from toolkit.encoder.load import load_encoder
-from toolkit.evaluate import judged
-from toolkit.evaluate.judged import attentive, judged_texts, released_judgments
+from toolkit.evaluate.judged import attentive, judged_texts, released_judgments, split_half
 from toolkit.package.read import read_references
 from toolkit.paraphraser.names import BEST, STARTER
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -147,7 +146,7 @@ def planned(data: Path) -> dict[str, Any]:
         "annotators": len({one.annotator for one in judgments}),
         "left_out": len(left_out),
         "judgments_of_a_text": statistics.fmean(len(text.scores) for text in texts),
-        "agreement_of_halves": judged.split_half(texts, lambda text: text.scores, 0),
+        "agreement_of_halves": split_half(texts, lambda text: text.scores, 0),
         "deviation_of_differences": deviations,
         "median_deviation": middle,
         "references_that_tell": {str(points): references_that_tell(middle, points) for points in POINTS},

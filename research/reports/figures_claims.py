@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from research.reports.figures import ROOT, STARTERS, table
+from research.reports.figures import ROOT, table
 
 FOUND, PART, NOT_FOUND, UNTESTED = "yes", "in part", "no", "not tested"
 VERDICTS = (FOUND, PART, NOT_FOUND, UNTESTED)
@@ -20,7 +20,7 @@ class _Claim:
         says: What the paper claims.
         verdict: Of `VERDICTS`: whether it was found here.
         because: What was found, or why not.
-        results: Names of the results that say so, in `EXPERIMENTS`; with a "/" a record beside a starter.
+        results: Names of the results that say so, in `EXPERIMENTS`.
     """
 
     place: str
@@ -130,11 +130,6 @@ def claims_counted() -> str:
     verdicts = [claim.verdict for some in CLAIMS.values() for claim in some]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS]
     return f"{len(verdicts)} claims: {', '.join(counts)}"
-
-
-def result_path(name: str):
-    """The file of a result."""
-    return STARTERS / name if "/" in name else EXPERIMENTS / f"{name}.json"
 
 
 MADE = (claims, claims_counted)

@@ -1,6 +1,6 @@
 """The claims of the papers: each has a verdict, and results that exist or a reason."""
 
-from research.reports.figures_claims import CLAIMS, UNTESTED, VERDICTS, claims, claims_counted, result_path
+from research.reports.figures_claims import CLAIMS, EXPERIMENTS, UNTESTED, VERDICTS, claims, claims_counted
 
 EACH = [claim for some in CLAIMS.values() for claim in some]
 
@@ -8,7 +8,7 @@ EACH = [claim for some in CLAIMS.values() for claim in some]
 def test_every_claim_has_a_verdict_and_the_results_that_say_so():
     assert len(EACH) == 38 and {claim.verdict for claim in EACH} <= set(VERDICTS)
     for claim in EACH:
-        assert all(result_path(name).exists() for name in claim.results), claim.says
+        assert all((EXPERIMENTS / f"{name}.json").exists() for name in claim.results), claim.says
         assert claim.results or claim.verdict == UNTESTED, claim.says
 
 
