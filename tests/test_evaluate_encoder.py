@@ -110,3 +110,29 @@ def test_pairs_of_ones_own_in_any_form(script, encoders, tmp_path, capsys):
         good, bad = (float(line(printed, name)[0]) for name in ("good", "bad"))
         assert good == pytest.approx(pearson, abs=0.06) and bad < good
         assert list(json.loads((tmp_path / "out.json").read_text())["pairs"]["good"]) == [flags[1]]
+
+
+def test_labels_have_average_precision_and_accuracy(script, encoders, tmp_path, capsys):
+    (tmp_path / "labelled.tsv").write_text("dog\tdog\t1\ndog\thound\t0\nhound\thound\t1\ndog\tcat\t0\n")
+    assert script.main(["--encoders", *encoders, "--pairs", str(tmp_path / "labelled.tsv")]) == 0
+    printed = capsys.readouterr().out
+    assert "| encoder | Pearson | Spearman | average precision | accuracy |" in printed
+    assert line(printed, "good")[2:] == ["100.0", "100.0"]
+
+
+def test_suite_beside_pairs(script, data, encoders, tmp_path, capsys):
+    (tmp_path / "labelled.tsv").write_text("dog\tdog\t1\ndog\thound\t0\n")
+    (data / "sts/benchmark/sts-dev.csv").rename(data / "sts/benchmark/sts-test.csv")
+    given = ["--encoders", *encoders, "--suite", "STSBenchmark", "--data", str(data)]
+    given += ["--pairs", str(tmp_path / "labelled.tsv"), "--markdown", str(tmp_path / "tables.md")]
+    given += ["--json", str(tmp_path / "out.json"), "--results", str(tmp_path / "results")]
+    assert script.main(given) == 0 and script.main(given) == 0  # its own files are replaced
+    printed = capsys.readouterr().out
+    assert line(printed, "good")[0] == "100.0" and line(printed, "bad")[0] == "50.0"
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["suite"]["good"]["figures"]["STSBenchmark"]["measure"] == "cosine_spearman"
+    assert str(tmp_path) not in (tmp_path / "out.json").read_text()
+    assert len(list((tmp_path / "results").rglob("STSBenchmark.json"))) == 2
+    for flags in (["--suite", "STS12", "--tasks", "sts"], ["--pairs", "x", "--results", "y"]):
+        with pytest.raises(SystemExit):
+            script.main(["--encoders", encoders[0], *flags])

@@ -16,9 +16,15 @@ DATA holds the official files; tasks whose files are missing are left out, and t
                                   "label text", plain or .gz
 
 --pairs takes pairs of your own: files or data sets with labels 0 and 1 or negatives, or with scores from 0 to 5 and
---scored, in any form that trainings read. The measure is the correlation of the cosines with the labels or scores.
+--scored, in any form that trainings read. Measured are the correlations of the cosines with the labels or scores and, of
+labels, the average precision and the accuracy at the best threshold.
 
 --without leaves pairs out of the similarity tasks, for an encoder that was trained on some of their sentences.
+
+--suite runs tasks of MTEB by the package mteb in place of those of --tasks: `english` and `chinese` are its similarity
+and pair classification tasks of these languages. The official files in DATA are used where they are there (STS 2012 to
+2016, the test part of the STS Benchmark, SICK, and the Chinese sets LCQMC, AFQMC, PAWS-X and STS-B under sts/chinese),
+and mteb's data sets of the Hub else.
 """
 
 from __future__ import annotations
@@ -54,6 +60,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--tasks", nargs="+", help="tasks among sts, benchmark, sick, chinese and transfer (default: all)"
     )
+    parser.add_argument("--suite", metavar="TASK", nargs="+", help="english, chinese, or names of tasks of MTEB")
+    parser.add_argument("--results", type=Path, help="folder for mteb's own files of the results of --suite")
     parser.add_argument(
         "--without", type=Path, help="file with a sentence per line; similarity pairs with one of them are left out"
     )
@@ -61,8 +69,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
     parser.add_argument("--device", help="device of the encoders (default: a GPU where there is one)")
     options = parser.parse_args(arguments)
-    if options.data is None and not options.pairs:
-        parser.error("wanted --data or --pairs, got neither: name what to measure on")
+    if not (options.data or options.pairs or options.suite):
+        parser.error("wanted --data, --pairs or --suite, got none of them: name what to measure on")
+    if options.suite and (options.tasks or options.without):
+        parser.error("wanted --tasks and --without for the tasks of --data alone, got --suite, too: run it by itself")
+    if options.results and not options.suite:
+        parser.error("wanted --results for the tasks of --suite, got no --suite: add one or leave it out")
     return run_command(PROGRAM, lambda: _measure(options))
 
 
@@ -85,6 +97,8 @@ def _check(options: argparse.Namespace) -> None:
         raise FileExistsError(f"wanted two files to write, got {options.json} for both: choose another name")
     if options.data and not options.data.is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {options.data}, which is none: see --help")
+    if options.results and options.results.exists() and not options.results.is_dir():
+        raise NotADirectoryError(f"wanted a folder for the results, got {options.results}: choose another name")
     check_device(options.device)
 
 
@@ -92,30 +106,35 @@ def _measure(options: argparse.Namespace) -> None:
     """Load all encoders, measure them and print the tables."""
     from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
-    from toolkit.evaluate.sts import correlations_of, read_sentences
+    from toolkit.evaluate.sts import pair_figures, read_sentences
+    from toolkit.evaluate.suite import evaluate_suite, suite_json, suite_markdown, suite_names
 
     tasks = check_tasks(options.tasks or TASKS)
     _check(options)
+    suite = suite_names(options.suite) if options.suite else []
     without = read_sentences(options.without) if options.without else set()
     pairs = {source: _sentences_and_labels(source, options.scored) for source in options.pairs}
     names = list(dict.fromkeys(options.encoders))
     labels = [shown_name(name) for name in names]
     encoders = {name: load_encoder(resolve(name), options.device) for name in names}
-    figures_by_name, pair_figures = {}, {}
+    figures, figures_of_suite, figures_of_pairs = {}, {}, {}
     for name, label in zip(names, labels, strict=True):
         encoder, shown = encoders.pop(name), label if labels.count(label) == 1 else name
-        if options.data:
-            figures_by_name[shown] = evaluate_encoder(encoder, options.data, tasks, without)
-        pair_figures[shown] = {source: correlations_of(encoder, source, *columns) for source, columns in pairs.items()}
-    tables = markdown(figures_by_name, tasks) if options.data else ""
-    if pairs:
-        tables = f"{tables}\n\n{_pair_table(pair_figures)}".strip()
-    print(tables)
+        if suite:
+            figures_of_suite[shown] = evaluate_suite(encoder, name, suite, options.data, options.results)
+        elif options.data:
+            figures[shown] = evaluate_encoder(encoder, options.data, tasks, without)
+        figures_of_pairs[shown] = {source: pair_figures(encoder, source, *columns) for source, columns in pairs.items()}
+    tables = [markdown(figures, tasks)] if figures else []
+    tables += [suite_markdown(figures_of_suite)] if suite else []
+    tables += [_pair_tables(figures_of_pairs)] if pairs else []
+    print("\n\n".join(tables))
     if options.markdown:
-        write_whole(options.markdown, tables + "\n")
+        write_whole(options.markdown, "\n\n".join(tables) + "\n")
     if options.json:
-        record = {"toolkit": toolkit.__version__, "encoders": as_json(figures_by_name)}
-        record |= {"pairs": pair_figures} if pairs else {}
+        record: dict[str, object] = {"toolkit": toolkit.__version__, "encoders": as_json(figures)}
+        record |= {"suite": suite_json(figures_of_suite)} if suite else {}
+        record |= {"pairs": figures_of_pairs} if pairs else {}
         write_whole(options.json, json.dumps(record, indent=1) + "\n")
 
 
@@ -137,11 +156,10 @@ def _sentences_and_labels(source: str, scored: bool) -> tuple[list[str], list[st
     return sides
 
 
-def _pair_table(figures: dict[str, dict[str, tuple[float, float]]]) -> str:
-    """The correlations of each encoder with labels or scores, in Markdown."""
-    sources = list(next(iter(figures.values())))
-    head = ["encoder", *(f"{Path(source).name}, {kind}" for source in sources for kind in ("Pearson", "Spearman"))]
-    lines = [
-        [name, *(f"{value:.1f}" for source in sources for value in values[source])] for name, values in figures.items()
-    ]
-    return f"## Pairs, correlation x 100 of the cosine\n\n{table(head, lines)}"
+def _pair_tables(figures: dict[str, dict[str, dict[str, float]]]) -> str:
+    """A table for each source of pairs, in Markdown: how the cosines of each encoder agree with its labels or scores."""
+    parts = []
+    for source, first_figures in next(iter(figures.values())).items():
+        rows = [[name, *(f"{value:.1f}" for value in of_pairs[source].values())] for name, of_pairs in figures.items()]
+        parts.append(f"## {Path(source).name}, cosine, x 100\n\n{table(['encoder', *first_figures], rows)}")
+    return "\n\n".join(parts)

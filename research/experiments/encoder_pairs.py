@@ -106,7 +106,10 @@ def main() -> None:
     results: dict[str, Any] = {}
     if options.json.exists():
         results = json.loads(options.json.read_text(encoding="utf-8"))["results"]
-    results["all_pairs"] = len(pairs)
+    asked = {"all_pairs": len(pairs), "counts": list(options.counts), "seeds": options.seeds}
+    if found := {name: results[name] for name in asked if name in results and results[name] != asked[name]}:
+        parser.error(f"wanted a report of {asked}, got one of {found} in {options.json}: name another --json")
+    results |= asked
     most = pairs[: max(options.counts)]
 
     def measured(table: str, name: str, some: Sequence[TextPair], settings: EncoderTraining) -> None:

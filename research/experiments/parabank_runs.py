@@ -39,10 +39,10 @@ EXACT = (5, 10, 20, 40)  # ParaBank, section 5.3: 100 references of each number 
 Run = dict[str, Texts]  # the outputs of each system, by its name
 
 
-def references_of(domain: str, data: Path, split: str, count: int) -> list[Row]:
-    """A sample of a domain's pairs as rows."""
+def references_of(domain: str, data: Path, split: str, count: int, language: str) -> list[Row]:
+    """A sample of a domain's pairs as rows; other domains than Tatoeba are German and English."""
     if domain == "tatoeba":
-        return held_out(data, split, count, 0)
+        return held_out(data, split, count, 0, language)
     if domain == "multi30k":
         path, source, reference = f"bitext/multi30k/en-cs-de-fr.{split}.tsv.gz", 2, 0
     else:
@@ -73,7 +73,7 @@ def in_shards(rows: Sequence[Row], work: Callable[[list[Row]], Iterable[Row]]) -
 def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, list[Run]], PieceSplitter]:
     """Run all pipelines: for each setting one run per seed; and the function that splits a text into pieces."""
     forward, backward = (load_translator(name, options.dtype) for name in (options.forward, options.backward))
-    words, idf = read_words(words_file(options.forward)), read_idf(idf_file(options.forward))
+    words, idf = read_words(words_file(options.lexicon)), read_idf(idf_file(options.lexicon))
     best = in_shards(
         rows, lambda shard: translate_rows(shard, forward, ParaNMT().beam, ParaNMT().batch_sizes["batch_rows"])
     )

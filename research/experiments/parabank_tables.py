@@ -5,7 +5,8 @@ r"""Compare ParaNMT, ParaBank and ParaBank 2 on the same references and translat
 
 DIR holds bitext/tatoeba/deu-eng.{validation,test}.tsv.gz (German TAB English). The starters are trained on other
 sentences of Tatoeba. --domain multi30k (image captions) and --domain news have other lengths and worse translations;
-the references of news are drawn like ParaBank's evaluation set, with equal numbers of 5, 10, 20 and 40 words. Every
+the references of news are drawn like ParaBank's evaluation set, with equal numbers of 5, 10, 20 and 40 words. --source
+fr with --forward and --backward is Tatoeba's French (ParaBank's second corpus, section 4, is French and English). Every
 system is measured on the references for which it has an output, and on those for which all systems have one. ParaBank
 2's oracle systems (section 3.4) are selected by predicted judgment instead of human judgment. --judgments FOLDER (with
 candidates.tsv.gz and ref.tsv.gz of ParaBank's human judgments) also measures the authors' own outputs.
@@ -23,7 +24,7 @@ import torch
 
 from research.experiments import systems
 from research.experiments.parabank_runs import PAPERS, Run, authors_run, references_of, runs_of
-from research.experiments.table_quality import Encoder
+from research.experiments.table_quality import LANGUAGES, Encoder
 from research.reports import report
 from research.reports.figures import table
 from toolkit.data.rows import Row
@@ -254,6 +255,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--parser", help="parser for the tree edit distance, e.g. link-grammar")
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
+    parser.add_argument("--source", choices=list(LANGUAGES), default="de", help="language of Tatoeba's sources")
+    parser.add_argument("--lexicon", default="starter/de-en", help="starter with the known words and the IDF table")
     parser.add_argument(
         "--judgments", type=Path, help="folder with ParaBank's human judgments: measure the outputs there too"
     )
@@ -266,7 +269,7 @@ def main() -> None:
     """Run the pipelines, measure, print, and write the JSON."""
     options, encoder = parsed(), Encoder()
     torch.set_num_threads(options.threads)
-    rows = references_of(options.domain, options.data, options.split, options.sentences)
+    rows = references_of(options.domain, options.data, options.split, options.sentences, options.source)
     found, pieces = runs_of(rows, options)
     results, printed = tables_of(rows, found, pieces, options.parser, encoder)
     if options.judgments:
@@ -275,7 +278,8 @@ def main() -> None:
         results, printed = results | {"authors": theirs}, printed + more
     print("\n\n".join(printed), "\n")
     about = {
-        "references": len(rows), "domain": options.domain, "split": options.split, "seeds": options.seeds,
+        "references": len(rows), "domain": options.domain, "source": options.source, "split": options.split,
+        "seeds": options.seeds,
         "models": [report.shown(options.forward), report.shown(options.backward)], "paper": paper(),
     }  # fmt: skip
     ratios = {

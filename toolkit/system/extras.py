@@ -24,6 +24,7 @@ EXTRAS = {
     "openai": "server",
     "gguf": "lm",
     "ray": "ray",
+    "mteb": "suite",
 }
 
 

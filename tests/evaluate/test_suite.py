@@ -1,0 +1,85 @@
+"""Tasks of MTEB on local copies that are written here, with an encoder of four words."""
+
+import json
+
+import pytest
+from scipy.stats import spearmanr
+
+from tests.tiny import word_encoder
+from toolkit.evaluate.sts import SETS
+from toolkit.evaluate.suite import COPIES, GROUPS, evaluate_suite, suite_json, suite_markdown, suite_names
+
+WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
+PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
+SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return word_encoder(WORDS)
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def write_years(data, years, scores=SCORES):
+    for year in years:
+        prefix = "STS2016" if year == 2016 else "STS"
+        for name in SETS[year]:
+            write(data / f"sts/{year}/{prefix}.input.{name}.txt", PAIRS)
+            write(data / f"sts/{year}/{prefix}.gs.{name}.txt", scores)
+
+
+def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
+    write_years(tmp_path, [2012, 2016], ["3", "4", "1"])
+    write_years(tmp_path, [2013])
+    figures, missing = evaluate_suite(
+        encoder, "starter/mine", ["STS12", "STS13", "STS16"], tmp_path, tmp_path / "results"
+    )
+    expected = 100 * spearmanr([0.6, 0, 1], [3, 4, 1])[0]
+    assert figures["STS13"].value == pytest.approx(100) and not missing
+    assert figures["STS12"].value == figures["STS16"].value == pytest.approx(expected)
+    assert figures["STS12"].measure == "cosine_spearman" and figures["STS12"].part == "test"
+    assert len({figure.data for figure in figures.values()}) == 3
+    (of_mteb,) = (tmp_path / "results").rglob("STS13.json")
+    record = json.loads(of_mteb.read_text())
+    assert record["scores"]["test"][0]["main_score"] == pytest.approx(1)
+    assert of_mteb.parents[1].name == "starter__mine" and record["dataset_revision"] == figures["STS13"].data
+
+
+def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
+    folder = tmp_path / "sts/sick-msrp/sts/sick2014"
+    for name in ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"):
+        write(folder / name, [SICK.strip(), *(f"1\t{pair}\t{s}\tNEUTRAL" for pair, s in zip(PAIRS, SCORES, strict=True))])
+    write(tmp_path / "sts/chinese/LCQMC/test.txt", ["dog\tdog\t1", "dog\tcat\t0", "cat\tdog\t0"])
+    figures, missing = evaluate_suite(encoder, str(tmp_path), ["SICK-R", "LCQMC"], tmp_path)
+    assert [figures[task].value for task in ("SICK-R", "LCQMC")] == [pytest.approx(100)] * 2 and not missing
+
+
+def test_what_is_nowhere_is_named(tmp_path, encoder, monkeypatch):
+    write_years(tmp_path, [2013])
+    (tmp_path / "sts/2013/STS.gs.OnWN.txt").unlink()
+    results = evaluate_suite(encoder, "starter/mine", ["STS13", "TwitterURLCorpus"], tmp_path)
+    assert results[0] == {} and len(results[1]) == 2
+    assert results[1][0].startswith("STS13: wanted sts/2013/STS.input.FNWN.txt, ")
+    assert "wanted mteb/twitterurlcorpus-pairclassification of the Hub, got neither" in results[1][1]
+    printed = suite_markdown({"mine": results})
+    assert printed.startswith("Without their data:") and "\n- STS13: wanted" in printed
+    assert suite_json({"mine": results}) == {"mine": {"figures": {}, "missing": results[1]}}
+
+
+def test_a_damaged_file_is_no_missing_task(tmp_path, encoder):
+    write_years(tmp_path, [2013], ["3", "9", "1"])
+    with pytest.raises(ValueError, match="wanted a score from 0 to 5, got '9' in line 2"):
+        evaluate_suite(encoder, "starter/mine", ["STS13"], tmp_path)
+
+
+def test_names():
+    assert set(COPIES) <= {task for group in GROUPS.values() for task in group}
+    assert suite_names(["english", "STS12"]) == list(GROUPS["english"])
+    assert suite_names(["FinParaSTS"]) == ["FinParaSTS"]
+    for name, came in (("STS99", "which mteb does not know"), ("Banking77Classification", "a task of Classification")):
+        with pytest.raises(ValueError, match=f"got {name}, {came}"):
+            suite_names([name])
