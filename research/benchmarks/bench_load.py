@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from research.benchmarks.data import TATOEBA, fields
+from research.benchmarks.processor import possible
 from research.reports import report
 from research.reports.child import in_child
 
@@ -117,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=possible(KINDS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(

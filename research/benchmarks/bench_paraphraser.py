@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", choices=list(SIZES), default=[], help="also models with random weights")
     parser.add_argument("--texts", type=int, default=600)
     parser.add_argument("--few", type=int, default=40, help="texts of one_by_one")
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=processor.possible(list(ENGINES)))
     parser.add_argument("--memory", type=int, default=0, metavar="TEXTS", help="also measure memory, e.g. with 100000")
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()

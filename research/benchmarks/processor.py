@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
+
+from research.reports import report
 
 LIMITS = {  # environment variables of each limit
     "native": {},
@@ -52,16 +55,33 @@ def apply_option(arguments: argparse.Namespace) -> None:
         os.environ.update(LIMITS[WITHOUT_BFLOAT16])
 
 
-def chosen_engines(arguments: argparse.Namespace, default: list[str], of_bfloat16: list[str]) -> list[str]:
-    """The engines of --engines, or else the default ones: without those of bfloat16 if --without_bfloat16 is given.
+def chosen_engines(arguments: argparse.Namespace, default: Sequence[str], of_bfloat16: Collection[str]) -> list[str]:
+    """The engines of --engines, or else those of the default ones that this processor has instructions for.
+
+    Those of bfloat16 are also left out if --without_bfloat16 is given.
 
     Raises:
         SystemExit: An engine of bfloat16 is asked for with --without_bfloat16.
     """
-    engines = arguments.engines or [e for e in default if not (arguments.without_bfloat16 and e in of_bfloat16)]
-    refused = [engine for engine in engines if arguments.without_bfloat16 and engine in of_bfloat16]
-    if refused:
+    limited = arguments.without_bfloat16
+    engines = arguments.engines or [e for e in possible(default, of_bfloat16) if not (limited and e in of_bfloat16)]
+    if refused := [engine for engine in engines if limited and engine in of_bfloat16]:
         raise SystemExit(
             f"wanted engines without bfloat16, got {', '.join(refused)}: leave out them or --without_bfloat16"
         )
     return engines
+
+
+def possible(engines: Sequence[str], of_bfloat16: Collection[str] = ()) -> list[str]:
+    """The engines without those of bfloat16 or of the toolkit's int8 that this processor has no instructions for.
+
+    The toolkit's int8 needs AVX512-VNNI; CTranslate2's runs on every processor. An engine's name says its dtype.
+
+    Args:
+        engines: The names.
+        of_bfloat16: Those of them that compute in bfloat16.
+    """
+    whole = report.machine()
+    int8 = whole["vnni"] and "avx512f" in report.processor("flags").split()
+    kept = [engine for engine in engines if int8 or "int8" not in engine or engine.startswith("ctranslate2")]
+    return [engine for engine in kept if whole["bf16"] or engine not in of_bfloat16]

@@ -81,7 +81,9 @@ def mrpc(data: Path, names: tuple[str, ...]) -> list[Triple]:
 
 def similarities(encoder: SentenceTransformer, rows: list[Triple]) -> np.ndarray:
     """The cosine of each pair."""
-    return sts._similarities(encoder, sts._Pairs("pairs", [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros(0)))
+    return sts._similarities(
+        encoder, sts._Pairs("pairs", [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros(0))
+    )
 
 
 def best_threshold(cosines: np.ndarray, labels: np.ndarray) -> float:

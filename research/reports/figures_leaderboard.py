@@ -31,7 +31,9 @@ def leaderboard_similarity() -> str:
     for name, found in _encoders().items():
         values = [found["figures"][task]["value"] for task in TASKS]
         rate = number(found["texts_per_second"]["median"], 0)
-        lines.append((fmean(values), [name, *map(number, [*values, fmean(values)]), number(found["dimensions"], 0), rate]))
+        lines.append(
+            (fmean(values), [name, *map(number, [*values, fmean(values)]), number(found["dimensions"], 0), rate])
+        )
     lines += [(fmean(v), [f"*{name}*", *map(number, [*v, fmean(v)]), "", ""]) for name, v in PUBLISHED.items()]
     head = ["encoder", *TASKS, "mean", "dimensions", "texts per second of one core"]
     return table(head, [line for _, line in sorted(lines, key=lambda line: -line[0])])
@@ -43,7 +45,10 @@ def leaderboard_pairs() -> str:
     sources = list(next(iter(encoders.values()))["pairs"])
     head = ["encoder", *(f"{source}, {what}" for source in sources for what in ("average precision", "accuracy"))]
     lines = [
-        [name, *(number(found["pairs"][source][what]) for source in sources for what in ("average precision", "accuracy"))]
+        [
+            name,
+            *(number(found["pairs"][source][what]) for source in sources for what in ("average precision", "accuracy")),
+        ]
         for name, found in encoders.items()
     ]
     return table(head, lines)
@@ -53,7 +58,12 @@ def leaderboard_paraphrasus() -> str:
     """The error rates of PARAPHRASUS at one threshold of the cosine."""
     encoders = _encoders()
     groups = next(iter(encoders.values()))["paraphrasus"]
-    head = ["encoder", "threshold", *(f"{group} {name}" for group, sets in groups.items() for name in sets), "mean of groups"]
+    head = [
+        "encoder",
+        "threshold",
+        *(f"{group} {name}" for group, sets in groups.items() for name in sets),
+        "mean of groups",
+    ]
     lines = []
     for name, found in encoders.items():
         errors = found["paraphrasus"]

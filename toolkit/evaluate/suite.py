@@ -187,7 +187,9 @@ def _loaded_task(name: str, data: Path | None, missing: list[str]) -> Any:
     if copy and data and all((data / file).is_file() for file in copy.files):
         files = [data / file for file in copy.files]
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-        task.metadata = task.metadata.model_copy(update={"dataset": {"path": name, "revision": f"sha256-{digest[:16]}"}})
+        task.metadata = task.metadata.model_copy(
+            update={"dataset": {"path": name, "revision": f"sha256-{digest[:16]}"}}
+        )
         task.dataset = {task.eval_splits[0]: _data_set(copy.read(files))}
         task.data_loaded = True
         return task

@@ -47,7 +47,21 @@ def test_a_child_of_a_limited_benchmark_has_no_bfloat16():
     assert not in_child(has_bfloat16, "cpu", environment=limited)[0]
 
 
-def test_engines_of_bfloat16_are_left_out_and_refused():
+def with_flags(monkeypatch, *flags):
+    monkeypatch.setattr(report, "processor", lambda field: " ".join(flags))
+
+
+def test_engines_without_instructions_are_left_out_unless_they_are_named(monkeypatch):
+    every = ["ours", "ours_int8", "ours_float32", "ctranslate2_int8", "int8_shortlist"]
+    with_flags(monkeypatch, "avx2", "avx_vnni")
+    assert processor.possible(every, ["ours"]) == ["ours_float32", "ctranslate2_int8"]
+    assert processor.chosen_engines(options("--engines", "ours_int8"), every, ["ours"]) == ["ours_int8"]
+    with_flags(monkeypatch, "avx2", "avx512f", "avx512_vnni")
+    assert processor.possible(every, ["ours"]) == every[1:] and processor.possible(every) == every
+
+
+def test_engines_of_bfloat16_are_left_out_and_refused(monkeypatch):
+    with_flags(monkeypatch, "avx512f", "avx512_vnni", "avx512_bf16")
     every, some = ["ours", "ours_int8", "generate_bf16"], ["ours", "generate_bf16"]
     assert processor.chosen_engines(options(), every, some) == every
     assert processor.chosen_engines(options("--without_bfloat16"), every, some) == ["ours_int8"]
