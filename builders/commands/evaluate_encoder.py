@@ -16,8 +16,8 @@ DATA holds the official files; tasks whose files are missing are left out, and t
                                   "label text", plain or .gz
 
 --pairs takes pairs of your own: files or data sets with labels 0 and 1 or negatives, or with scores from 0 to 5 and
---scored, in any form that trainings read. Measured are the correlations of the cosines with the labels or scores and, of
-labels, the average precision and the accuracy at the best threshold.
+--scored, in any form that trainings read. Measured are the correlations of the cosines with the labels or scores and,
+of labels, the average precision and the accuracy at the best threshold.
 
 --without leaves pairs out of the similarity tasks, for an encoder that was trained on some of their sentences.
 
@@ -157,7 +157,7 @@ def _sentences_and_labels(source: str, scored: bool) -> tuple[list[str], list[st
 
 
 def _pair_tables(figures: dict[str, dict[str, dict[str, float]]]) -> str:
-    """A table for each source of pairs, in Markdown: how the cosines of each encoder agree with its labels or scores."""
+    """A Markdown table for each source of pairs: how the cosines of the encoders agree with labels or scores."""
     parts = []
     for source, first_figures in next(iter(figures.values())).items():
         rows = [[name, *(f"{value:.1f}" for value in of_pairs[source].values())] for name, of_pairs in figures.items()]

@@ -81,9 +81,8 @@ def mrpc(data: Path, names: tuple[str, ...]) -> list[Triple]:
 
 def similarities(encoder: SentenceTransformer, rows: list[Triple]) -> np.ndarray:
     """The cosine of each pair."""
-    return sts._similarities(
-        encoder, sts._Pairs("pairs", [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros(0))
-    )
+    ones, others, labels = (list(column) for column in zip(*rows, strict=True))
+    return sts._similarities(encoder, sts._Pairs("pairs", ones, others, np.array(labels)))
 
 
 def best_threshold(cosines: np.ndarray, labels: np.ndarray) -> float:
@@ -145,8 +144,8 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     labelled = {"MRPC": mrpc(options.data, ("msr-para-test.tsv",))}
     if options.multipit:
-        columns = [column for table in read_labelled(options.multipit) for column in zip(*table.to_pydict().values())]
-        labelled["MultiPIT"] = [(one, other, float(value)) for one, other, value in columns]
+        rows = [row for batch in read_labelled(options.multipit) for row in batch.to_pylist()]
+        labelled["MultiPIT"] = [(row["sentence1"], row["sentence2"], row["label"]) for row in rows]
     tuning = mrpc(options.data, ("msr-para-train.tsv", "msr-para-val.tsv"))
     encoders = {label: (name, encoder) for label, name, encoder in map(loaded, options.encoders)}
     results: dict[str, dict] = {}
@@ -154,7 +153,7 @@ def main() -> None:
         suite = {label: evaluate_suite(encoder, name, suite_names(["english"]), options.data)}
         threshold = best_threshold(similarities(encoder, tuning), np.array([value for _, _, value in tuning]))
         results[label] = suite_json(suite)[label] | {
-            "pairs": {key: sts.pair_figures(encoder, key, *zip(*rows)) for key, rows in labelled.items()},
+            "pairs": {key: sts.pair_figures(encoder, key, *zip(*rows, strict=True)) for key, rows in labelled.items()},
             "threshold": threshold,
             "paraphrasus": errors(encoder, options.paraphrasus, threshold) if options.paraphrasus else {},
             "dimensions": encoder.get_embedding_dimension(),

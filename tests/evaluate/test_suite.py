@@ -52,9 +52,8 @@ def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
 def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
     folder = tmp_path / "sts/sick-msrp/sts/sick2014"
     for name in ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"):
-        write(
-            folder / name, [SICK.strip(), *(f"1\t{pair}\t{s}\tNEUTRAL" for pair, s in zip(PAIRS, SCORES, strict=True))]
-        )
+        lines = [f"1\t{pair}\t{score}\tNEUTRAL" for pair, score in zip(PAIRS, SCORES, strict=True)]
+        write(folder / name, [SICK.strip(), *lines])
     write(tmp_path / "sts/chinese/LCQMC/test.txt", ["dog\tdog\t1", "dog\tcat\t0", "cat\tdog\t0"])
     figures, missing = evaluate_suite(encoder, str(tmp_path), ["SICK-R", "LCQMC"], tmp_path)
     assert [figures[task].value for task in ("SICK-R", "LCQMC")] == [pytest.approx(100)] * 2 and not missing

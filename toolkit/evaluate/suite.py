@@ -187,9 +187,8 @@ def _loaded_task(name: str, data: Path | None, missing: list[str]) -> Any:
     if copy and data and all((data / file).is_file() for file in copy.files):
         files = [data / file for file in copy.files]
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-        task.metadata = task.metadata.model_copy(
-            update={"dataset": {"path": name, "revision": f"sha256-{digest[:16]}"}}
-        )
+        data_set = {"path": name, "revision": f"sha256-{digest[:16]}"}
+        task.metadata = task.metadata.model_copy(update={"dataset": data_set})
         task.dataset = {task.eval_splits[0]: _data_set(copy.read(files))}
         task.data_loaded = True
         return task
