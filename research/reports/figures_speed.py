@@ -88,22 +88,24 @@ def dtypes() -> str:
 
 def waiting() -> str:
     """What the toolkit's wait policy costs on an idle machine and gains on a busy one."""
-    record = benchmark("load")
-    found, ratios = record["results"], record["ratios"]
+    reports = by_processor("load")
     names = {
         "product": "matrix products, steps",
         "float32": "decoder fp32, tokens",
         "int8": "decoder int8, tokens",
     }
     lines = []
-    for kind in (kind for kind in names if kind in found["idle"]):
-        rates = [
-            " / ".join(number(median(found[when][kind][policy]), 0) for policy in ("default", "toolkit"))
-            for when in ("idle", "busy")
-        ]
-        lines.append([names[kind], *rates, number(ratios[f"busy_share_{kind}"], 2)])
-    head = ["per second, OpenMP's default / ours", "idle machine", f"with {found['others']} other busy processes"]
-    return table([*head, "ours: slowdown over a fair share of the cores"], lines, machine(record))
+    for said, record in reports:
+        found, ratios = record["results"], record["ratios"]
+        for kind in (kind for kind in names if kind in found["idle"]):
+            rates = [
+                " / ".join(number(median(found[when][kind][policy]), 0) for policy in ("default", "toolkit"))
+                for when in ("idle", "busy")
+            ]
+            lines.append([names[kind] + said, *rates, number(ratios[f"busy_share_{kind}"], 2)])
+    others = reports[0][1]["results"]["others"]
+    head = ["per second, OpenMP's default / ours", "idle machine", f"with {others} other busy processes"]
+    return table([*head, "ours: slowdown over a fair share of the cores"], lines, measured(reports))
 
 
 def pipeline() -> str:
