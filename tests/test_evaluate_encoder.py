@@ -131,7 +131,6 @@ def test_suite_beside_pairs(script, data, encoders, tmp_path, capsys):
     assert line(printed, "good")[0] == "100.0" and line(printed, "bad")[0] == "50.0"
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["suite"]["good"]["figures"]["STSBenchmark"]["measure"] == "cosine_spearman"
-    assert str(tmp_path) not in (tmp_path / "out.json").read_text()
     assert len(list((tmp_path / "results").rglob("STSBenchmark.json"))) == 2
     for flags in (["--suite", "STS12", "--tasks", "sts"], ["--pairs", "x", "--results", "y"]):
         with pytest.raises(SystemExit):

@@ -127,7 +127,7 @@ def _measure(options: argparse.Namespace) -> None:
         figures_of_pairs[shown] = {source: pair_figures(encoder, source, *columns) for source, columns in pairs.items()}
     tables = [markdown(figures, tasks)] if figures else []
     tables += [suite_markdown(figures_of_suite)] if suite else []
-    tables += [_pair_tables(figures_of_pairs)] if pairs else []
+    tables += [_pair_tables(figures_of_pairs, pairs)] if pairs else []
     print("\n\n".join(tables))
     if options.markdown:
         write_whole(options.markdown, "\n\n".join(tables) + "\n")
@@ -156,10 +156,16 @@ def _sentences_and_labels(source: str, scored: bool) -> tuple[list[str], list[st
     return sides
 
 
-def _pair_tables(figures: dict[str, dict[str, dict[str, float]]]) -> str:
-    """A Markdown table for each source of pairs: how the cosines of the encoders agree with labels or scores."""
+def _pair_tables(
+    figures: dict[str, dict[str, dict[str, float]]], pairs: dict[str, tuple[list[str], list[str], list[float]]]
+) -> str:
+    """A Markdown table for each source of pairs, and signatures: how the cosines agree with labels or scores."""
+    from toolkit.evaluate.embeddings import VERSION
+
     parts = []
     for source, first_figures in next(iter(figures.values())).items():
         rows = [[name, *(f"{value:.1f}" for value in of_pairs[source].values())] for name, of_pairs in figures.items()]
         parts.append(f"## {Path(source).name}, cosine, x 100\n\n{table(['encoder', *first_figures], rows)}")
+    names = {source: Path(source).name for source in pairs}
+    parts.append("\n".join(f"- `{names[one]}: cosine|pairs:{len(sides[0])}|{VERSION}`" for one, sides in pairs.items()))
     return "\n\n".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import fmean, variance
 
 from research.reports.figures import benchmark, beside, experiment, number, ranges, starter, table
@@ -128,6 +129,52 @@ def mega_batches() -> str:
         dev = with_spread(found["pearson"]["benchmark dev"]["values"], 1)
         lines.setdefault(label, []).append(f"{beside(dev, found['paper'])}; {with_spread(over_years(found), 1)}")
     return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
+
+
+def learning_curve() -> str:
+    """ParaNMT-50M, section 5.4: encoders over the number of human pairs (`research/experiments/encoder_pairs.py`)."""
+    found = experiment("encoder_pairs")["results"]
+    lines = [
+        [number(count, 0), *(_dev_and_years(found["pairs"][f"{model}, {count}"]) for model in ("WORD", "TRIGRAM"))]
+        for count in found["counts"]
+    ]
+    return table(["pairs", "WORD: STS Benchmark dev; 2012-2015", "TRIGRAM: the same"], lines)
+
+
+def doubling() -> str:
+    """What twice as many pairs bring on average on STS Benchmark dev, with the range over the doublings."""
+    found = experiment("encoder_pairs")["results"]
+    said = []
+    for model in ("WORD", "TRIGRAM"):
+        means = [found["pairs"][f"{model}, {count}"]["pearson"]["benchmark dev"]["mean"] for count in found["counts"]]
+        gains = [after - before for before, after in pairwise(means)]
+        said.append(f"{model} {number(fmean(gains))} points ({ranges(gains, 1)})")
+    return " and ".join(said)
+
+
+def mega_batches_of_people() -> str:
+    """ParaNMT-50M, table 6, on all human pairs."""
+    found = experiment("encoder_pairs")["results"]
+    lines: dict[str, list[str]] = {}
+    for name, one in found["mega_batch"].items():
+        label = f"{name.split(',')[0]}, {one['pairs']:,} pairs, {len(one['seeds'])} seeds"
+        lines.setdefault(label, []).append(_dev_and_years(one))
+    return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
+
+
+def combinations() -> str:
+    """ParaNMT-50M, tables 8 and 9: sums and concatenations, with words that begin with random and learned vectors."""
+    lines = []
+    for name, one in experiment("encoder_pairs")["results"]["combined"].items():
+        model, combine, start = name.split(", ")
+        first = {"random": "random numbers", "vectors": "vectors of words learned here"}[start]
+        lines.append([f"{model}, {combine}" if "+" in model else model, first, _dev_and_years(one)])
+    return table(["encoder", "words begin with", "STS Benchmark dev; 2012-2015"], lines)
+
+
+def _dev_and_years(found: dict) -> str:
+    """Pearson x 100 on STS Benchmark dev, and the mean over the years."""
+    return f"{with_spread(found['pearson']['benchmark dev']['values'], 1)}; {with_spread(over_years(found), 1)}"
 
 
 def hard_negatives() -> str:
@@ -332,7 +379,8 @@ def simlex() -> str:
 
 
 MADE = (
-    sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches,
-    hard_negatives, hard_negatives_gain, mining_speed, static_encoders, static_gain, static_speeds, transfer,
-    encoder_pairs, encoder_dev, identification, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
+    learning_curve, doubling, mega_batches_of_people, combinations, sts_models, sts_gap, sts_corpora,
+    ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, hard_negatives, hard_negatives_gain,
+    mining_speed, static_encoders, static_gain, static_speeds, transfer, encoder_pairs, encoder_dev, identification,
+    identified_f1, identified_how, lexicon, mega_batch_word, simlex,
 )  # fmt: skip

@@ -42,7 +42,7 @@ def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     assert figures["STS13"].value == pytest.approx(100) and not missing
     assert figures["STS12"].value == figures["STS16"].value == pytest.approx(expected)
     assert figures["STS12"].measure == "cosine_spearman" and figures["STS12"].part == "test"
-    assert len({figure.data for figure in figures.values()}) == 3
+    assert figures["STS12"].data != figures["STS13"].data
     (of_mteb,) = (tmp_path / "results").rglob("STS13.json")
     record = json.loads(of_mteb.read_text())
     assert record["scores"]["test"][0]["main_score"] == pytest.approx(1)

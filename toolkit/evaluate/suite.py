@@ -8,6 +8,7 @@ place of the revision of the data set.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -117,7 +118,7 @@ def suite_names(names: Iterable[str]) -> list[str]:
 @cache
 def _types() -> Mapping[str, str]:
     """The type of each task of mteb by its name."""
-    return {task.metadata.name: task.metadata.type for task in require("mteb").get_tasks()}
+    return {task.metadata.name: task.metadata.type for task in require("mteb").get_tasks(exclude_superseded=False)}
 
 
 def evaluate_suite(
@@ -145,7 +146,9 @@ def evaluate_suite(
         ValueError: A local file is damaged.
     """
     mteb = require("mteb")
-    model = require("mteb.models").SentenceTransformerEncoderWrapper(encoder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = require("mteb.models").SentenceTransformerEncoderWrapper(encoder)
     model.mteb_model_meta = model.mteb_model_meta.model_copy(
         update={"name": name if "/" in shown_name(name) else f"local/{shown_name(name)}", "revision": _revision(name)}
     )
@@ -155,15 +158,17 @@ def evaluate_suite(
     for task_name in tasks:
         if (task := _loaded_task(task_name, data, missing)) is None:
             continue
-        outcome = mteb.evaluate(
-            model,
-            task,
-            cache=files,
-            overwrite_strategy="always",
-            co2_tracker=False,
-            encode_kwargs={"batch_size": BATCH, "show_progress_bar": False},
-            show_progress_bar=False,
-        ).task_results[0]
+        with warnings.catch_warnings():  # mteb's, of newer versions of tasks and of renamed functions
+            warnings.simplefilter("ignore")
+            outcome = mteb.evaluate(
+                model,
+                task,
+                cache=files,
+                overwrite_strategy="always",
+                co2_tracker=False,
+                encode_kwargs={"batch_size": BATCH, "show_progress_bar": False},
+                show_progress_bar=False,
+            ).task_results[0]
         figures[task_name] = TaskFigure(
             100 * outcome.get_score(),
             task.metadata.main_score,
