@@ -183,6 +183,18 @@ def common(system: str, measure: str, setting: str = PAPERS_SETTINGS) -> float:
     return fmean(found["between" if " / " in system else "against"][system][measure])
 
 
+def decoding_bleu() -> str:
+    """What sampling and constraints cost in BLEU (ParaZh-22M, section 2.4)."""
+    works = experiment("decoding_bleu")["results"]
+    lines = []
+    for way in next(iter(works.values()))["ways"]:
+        found = [one["ways"][way] for one in works.values()]
+        chances = ["" if one["p"] is None or one["p"] >= 0.05 else "*" for one in found]
+        lines.append([way, *(with_spread(one["bleu"], 1) + star for one, star in zip(found, chances, strict=True))])
+    head = ["translation", *(f"{name}, {one['sentences']:,} sentences" for name, one in works.items())]
+    return table(head, lines, "Star: another BLEU than beam search, p < 0.05.")
+
+
 def side_by_side() -> str:
     """ParaBank 2's table 1 and ParaBank's table 4, top, on the references that all systems have."""
     both = (PAPERS_SETTINGS, STARTERS_SETTINGS)
@@ -228,6 +240,30 @@ def orders() -> str:
         comes_out = "yes" if all(one * papers[name] > 0 for one in ours) else "**no**"
         lines.append([name, with_spread(ours, 1), number(papers[name]), comes_out])
     return table(["difference", "ours", "paper", "same order as in the paper"], lines)
+
+
+def second_corpus() -> str:
+    """ParaBank's systems by translators from German and from French (section 4; table 4, "Avg.")."""
+    french = three(name="parabank_tables_french")["common"]["against"]
+    lines = []
+    for name, (czech_bleu, french_bleu, french_human) in systems.PAPER_SECOND.items():
+        means = {measure: fmean(values) for measure, values in french[name].items()}
+        lines.append(
+            [
+                name,
+                beside(number(100 - common(name, BLEU)), czech_bleu),
+                beside(number(100 - means[BLEU]), french_bleu),
+                beside(number(common(name, "judgment")), systems.PAPER_JUDGED[name]),
+                beside(number(means["judgment"]), french_human),
+                number(common(name, "cosine"), 2),
+                number(means["cosine"], 2),
+            ]
+        )
+    head = ["", "BLEU, German (Czech)", "BLEU, French", "predicted judgment, German (people, Czech)"]
+    head += ["predicted judgment, French (people)", "cosine, German", "cosine, French"]
+    return table(
+        head, lines, f"French: {number(fmean(french['ParaBank 28']['references']), 0)} references of all systems."
+    )
 
 
 def authors() -> str:
@@ -341,8 +377,8 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, side_by_side,
-    between_systems, orders, authors,
+    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu, side_by_side,
+    between_systems, orders, second_corpus, authors,
     bleu_by_length, same_as_28,
     news_kept, judged, most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip

@@ -8,8 +8,10 @@ place of the revision of the data set.
 from __future__ import annotations
 
 import hashlib
+import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -146,8 +148,7 @@ def evaluate_suite(
         ValueError: A local file is damaged.
     """
     mteb = require("mteb")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _quiet():
         model = require("mteb.models").SentenceTransformerEncoderWrapper(encoder)
     model.mteb_model_meta = model.mteb_model_meta.model_copy(
         update={"name": name if "/" in shown_name(name) else f"local/{shown_name(name)}", "revision": _revision(name)}
@@ -158,8 +159,7 @@ def evaluate_suite(
     for task_name in tasks:
         if (task := _loaded_task(task_name, data, missing)) is None:
             continue
-        with warnings.catch_warnings():  # mteb's, of newer versions of tasks and of renamed functions
-            warnings.simplefilter("ignore")
+        with _quiet():
             outcome = mteb.evaluate(
                 model,
                 task,
@@ -170,13 +170,27 @@ def evaluate_suite(
                 show_progress_bar=False,
             ).task_results[0]
         figures[task_name] = TaskFigure(
-            100 * outcome.get_score(),
+            100 * float(outcome.get_score()),
             task.metadata.main_score,
             "+".join(task.eval_splits),
             task.metadata.dataset["revision"],
             mteb.__version__,
         )
     return figures, missing
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without mteb's warnings of newer versions of its tasks, of renamed functions and of unknown models."""
+    logger = logging.getLogger("mteb")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _loaded_task(name: str, data: Path | None, missing: list[str]) -> Any:
