@@ -377,8 +377,7 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu, side_by_side,
-    between_systems, orders, second_corpus, authors,
-    bleu_by_length, same_as_28,
-    news_kept, judged, most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
+    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu,
+    side_by_side, between_systems, orders, second_corpus, authors, bleu_by_length, same_as_28, news_kept, judged,
+    most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip
