@@ -130,7 +130,7 @@ def test_suite_beside_pairs(script, data, encoders, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert line(printed, "good")[0] == "100.0" and line(printed, "bad")[0] == "50.0"
     found = json.loads((tmp_path / "out.json").read_text())
-    assert found["suite"]["good"]["figures"]["STSBenchmark"]["measure"] == "cosine_spearman"
+    assert found["suite"]["good"]["STSBenchmark"]["measure"] == "cosine_spearman"
     assert len(list((tmp_path / "results").rglob("STSBenchmark.json"))) == 2
     for flags in (["--suite", "STS12", "--tasks", "sts"], ["--pairs", "x", "--results", "y"]):
         with pytest.raises(SystemExit):

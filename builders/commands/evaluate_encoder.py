@@ -107,11 +107,11 @@ def _measure(options: argparse.Namespace) -> None:
     from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
     from toolkit.evaluate.sts import pair_figures, read_sentences
-    from toolkit.evaluate.suite import evaluate_suite, suite_json, suite_markdown, suite_names
+    from toolkit.evaluate.suite import evaluate_suite, load_suite, suite_json, suite_markdown, suite_names
 
     tasks = check_tasks(options.tasks or TASKS)
     _check(options)
-    suite = suite_names(options.suite) if options.suite else []
+    suite, missing = load_suite(suite_names(options.suite), options.data) if options.suite else ({}, [])
     without = read_sentences(options.without) if options.without else set()
     pairs = {source: _sentences_and_labels(source, options.scored) for source in options.pairs}
     names = list(dict.fromkeys(options.encoders))
@@ -120,20 +120,22 @@ def _measure(options: argparse.Namespace) -> None:
     figures, figures_of_suite, figures_of_pairs = {}, {}, {}
     for name, label in zip(names, labels, strict=True):
         encoder, shown = encoders.pop(name), label if labels.count(label) == 1 else name
-        if suite:
-            figures_of_suite[shown] = evaluate_suite(encoder, name, suite, options.data, options.results)
+        if options.suite:
+            figures_of_suite[shown] = evaluate_suite(encoder, name, suite, options.results)
         elif options.data:
             figures[shown] = evaluate_encoder(encoder, options.data, tasks, without)
         figures_of_pairs[shown] = {source: pair_figures(encoder, source, *columns) for source, columns in pairs.items()}
     tables = [markdown(figures, tasks)] if figures else []
-    tables += [suite_markdown(figures_of_suite)] if suite else []
+    tables += [suite_markdown(figures_of_suite, missing)] if options.suite else []
     tables += [_pair_tables(figures_of_pairs, pairs)] if pairs else []
     print("\n\n".join(tables))
     if options.markdown:
         write_whole(options.markdown, "\n\n".join(tables) + "\n")
     if options.json:
         record: dict[str, object] = {"toolkit": toolkit.__version__, "encoders": as_json(figures)}
-        record |= {"suite": suite_json(figures_of_suite)} if suite else {}
+        if options.suite:
+            by_encoder = {shown: suite_json(found) for shown, found in figures_of_suite.items()}
+            record |= {"suite": by_encoder, "missing": missing}
         record |= {"pairs": figures_of_pairs} if pairs else {}
         write_whole(options.json, json.dumps(record, indent=1) + "\n")
 

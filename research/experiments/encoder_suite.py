@@ -32,7 +32,7 @@ from research.experiments.static_encoder import minilm
 from research.reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate import sts
-from toolkit.evaluate.suite import evaluate_suite, suite_json, suite_names
+from toolkit.evaluate.suite import evaluate_suite, load_suite, suite_json, suite_names
 from toolkit.package.read import read_labelled
 from toolkit.starters import resolve
 
@@ -148,11 +148,12 @@ def main() -> None:
         labelled["MultiPIT"] = [(row["sentence1"], row["sentence2"], row["label"]) for row in rows]
     tuning = mrpc(options.data, ("msr-para-train.tsv", "msr-para-val.tsv"))
     encoders = {label: (name, encoder) for label, name, encoder in map(loaded, options.encoders)}
+    tasks, missing = load_suite(suite_names(["english"]), options.data)
     results: dict[str, dict] = {}
     for label, (name, encoder) in encoders.items():
-        suite = {label: evaluate_suite(encoder, name, suite_names(["english"]), options.data)}
         threshold = best_threshold(similarities(encoder, tuning), np.array([value for _, _, value in tuning]))
-        results[label] = suite_json(suite)[label] | {
+        results[label] = {
+            "figures": suite_json(evaluate_suite(encoder, name, tasks)),
             "pairs": {key: sts.pair_figures(encoder, key, *zip(*rows, strict=True)) for key, rows in labelled.items()},
             "threshold": threshold,
             "paraphrasus": errors(encoder, options.paraphrasus, threshold) if options.paraphrasus else {},
@@ -160,11 +161,11 @@ def main() -> None:
             "parameters": sum(one.numel() for one in encoder.parameters()),
         }
         print(label, results[label], flush=True)
-        report.write(options.json, 0, {"encoders": results}, {})
+        report.write(options.json, 0, {"encoders": results, "missing": missing}, {})
     texts = [text for one in sts.read_year(options.data / "sts" / "2015") for text in one.sentences1]
     for label, rate in speeds({label: encoder for label, (_, encoder) in encoders.items()}, texts).items():
         results[label]["texts_per_second"] = rate
-    report.write(options.json, 0, {"encoders": results}, {})
+    report.write(options.json, 0, {"encoders": results, "missing": missing}, {})
 
 
 if __name__ == "__main__":

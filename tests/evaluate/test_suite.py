@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 from tests.tiny import word_encoder
 from toolkit.evaluate.sts import SETS
-from toolkit.evaluate.suite import COPIES, GROUPS, evaluate_suite, suite_json, suite_markdown, suite_names
+from toolkit.evaluate.suite import COPIES, GROUPS, evaluate_suite, load_suite, suite_json, suite_markdown, suite_names
 
 WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
 PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
@@ -35,9 +35,8 @@ def write_years(data, years, scores=SCORES):
 def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     write_years(tmp_path, [2012, 2016], ["3", "4", "1"])
     write_years(tmp_path, [2013])
-    figures, missing = evaluate_suite(
-        encoder, "starter/mine", ["STS12", "STS13", "STS16"], tmp_path, tmp_path / "results"
-    )
+    tasks, missing = load_suite(["STS12", "STS13", "STS16"], tmp_path)
+    figures = evaluate_suite(encoder, "starter/mine", tasks, tmp_path / "results")
     expected = 100 * spearmanr([0.6, 0, 1], [3, 4, 1])[0]
     assert figures["STS13"].value == pytest.approx(100) and not missing
     assert figures["STS12"].value == figures["STS16"].value == pytest.approx(expected)
@@ -45,6 +44,7 @@ def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     assert figures["STS12"].data != figures["STS13"].data
     (of_mteb,) = (tmp_path / "results").rglob("STS13.json")
     record = json.loads(of_mteb.read_text())
+    assert suite_json(figures)["STS13"]["part"] == "test"
     assert record["scores"]["test"][0]["main_score"] == pytest.approx(1)
     assert of_mteb.parents[1].name == "starter__mine" and record["dataset_revision"] == figures["STS13"].data
 
@@ -55,26 +55,26 @@ def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
         lines = [f"1\t{pair}\t{score}\tNEUTRAL" for pair, score in zip(PAIRS, SCORES, strict=True)]
         write(folder / name, [SICK.strip(), *lines])
     write(tmp_path / "sts/chinese/LCQMC/test.txt", ["dog\tdog\t1", "dog\tcat\t0", "cat\tdog\t0"])
-    figures, missing = evaluate_suite(encoder, str(tmp_path), ["SICK-R", "LCQMC"], tmp_path)
+    tasks, missing = load_suite(["SICK-R", "LCQMC"], tmp_path)
+    figures = evaluate_suite(encoder, str(tmp_path), tasks)
     assert [figures[task].value for task in ("SICK-R", "LCQMC")] == [pytest.approx(100)] * 2 and not missing
 
 
-def test_what_is_nowhere_is_named(tmp_path, encoder, monkeypatch):
+def test_what_is_nowhere_is_named(tmp_path, encoder):
     write_years(tmp_path, [2013])
     (tmp_path / "sts/2013/STS.gs.OnWN.txt").unlink()
-    results = evaluate_suite(encoder, "starter/mine", ["STS13", "TwitterURLCorpus"], tmp_path)
-    assert results[0] == {} and len(results[1]) == 2
-    assert results[1][0].startswith("STS13: wanted sts/2013/STS.input.FNWN.txt, ")
-    assert "wanted mteb/twitterurlcorpus-pairclassification of the Hub, got neither" in results[1][1]
-    printed = suite_markdown({"mine": results})
+    tasks, missing = load_suite(["STS13", "TwitterURLCorpus"], tmp_path)
+    assert tasks == {} and len(missing) == 2
+    assert missing[0].startswith("STS13: wanted sts/2013/STS.input.FNWN.txt, ")
+    assert "wanted mteb/twitterurlcorpus-pairclassification of the Hub, got neither" in missing[1]
+    printed = suite_markdown({"mine": evaluate_suite(encoder, "starter/mine", tasks)}, missing)
     assert printed.startswith("Without their data:") and "\n- STS13: wanted" in printed
-    assert suite_json({"mine": results}) == {"mine": {"figures": {}, "missing": results[1]}}
 
 
 def test_a_damaged_file_is_no_missing_task(tmp_path, encoder):
     write_years(tmp_path, [2013], ["3", "9", "1"])
     with pytest.raises(ValueError, match="wanted a score from 0 to 5, got '9' in line 2"):
-        evaluate_suite(encoder, "starter/mine", ["STS13"], tmp_path)
+        load_suite(["STS13"], tmp_path)
 
 
 def test_names():

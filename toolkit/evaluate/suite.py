@@ -22,7 +22,7 @@ from toolkit.evaluate.embeddings import CHINESE, IDENTIFICATION, SICK, VERSION
 from toolkit.evaluate.sts import _Pairs
 from toolkit.evaluate.tables import table
 from toolkit.evaluate.transfer import SICK as SICK_FILES
-from toolkit.starters import shown_name
+from toolkit.starters import resolve, shown_name
 from toolkit.system.extras import require
 
 if TYPE_CHECKING:
@@ -123,42 +123,52 @@ def _types() -> Mapping[str, str]:
     return {task.metadata.name: task.metadata.type for task in require("mteb").get_tasks(exclude_superseded=False)}
 
 
-def evaluate_suite(
-    encoder: SentenceTransformer,
-    name: str,
-    tasks: Iterable[str],
-    data: Path | None = None,
-    results: Path | None = None,
-) -> tuple[dict[str, TaskFigure], list[str]]:
-    """The figures of one encoder.
+def load_suite(names: Iterable[str], data: Path | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Load tasks with their data: once, for all encoders.
 
     Args:
-        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
-        name: Its name or folder, for mteb's files.
-        tasks: Names of tasks, from `suite_names`.
+        names: Names of tasks, from `suite_names`.
         data: The folder of the official files, as `parabank evaluate encoder` describes it; None for none.
-        results: The folder for mteb's files of results: `results/NAME/REVISION/TASK.json`; None for none.
 
     Returns:
-        Figures by name of the task; and a line for every task that has neither local files nor a data set of the Hub
-        that can be loaded.
+        Tasks of mteb by name; and a line for every task that has neither local files nor a data set of the Hub that
+        can be loaded.
 
     Raises:
         ModuleNotFoundError: mteb is not installed.
         ValueError: A local file is damaged.
     """
+    missing: list[str] = []
+    loaded = {name: _loaded_task(name, data, missing) for name in names}
+    return {name: task for name, task in loaded.items() if task is not None}, missing
+
+
+def evaluate_suite(
+    encoder: SentenceTransformer, name: str, tasks: Mapping[str, Any], results: Path | None = None
+) -> dict[str, TaskFigure]:
+    """The figures of one encoder by name of the task.
+
+    Args:
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
+        name: Its name or folder, for mteb's files.
+        tasks: Tasks, from `load_suite`.
+        results: The folder for mteb's files of results: `results/NAME/REVISION/TASK.json`; None for none.
+
+    Raises:
+        ModuleNotFoundError: mteb is not installed.
+    """
     mteb = require("mteb")
     with _quiet():
         model = require("mteb.models").SentenceTransformerEncoderWrapper(encoder)
     model.mteb_model_meta = model.mteb_model_meta.model_copy(
-        update={"name": name if "/" in shown_name(name) else f"local/{shown_name(name)}", "revision": _revision(name)}
+        update={
+            "name": name if "/" in shown_name(name) else f"local/{shown_name(name)}",
+            "revision": _revision(resolve(name)),
+        }
     )
     files = None if results is None else mteb.ResultCache(results)
     figures: dict[str, TaskFigure] = {}
-    missing: list[str] = []
-    for task_name in tasks:
-        if (task := _loaded_task(task_name, data, missing)) is None:
-            continue
+    for task_name, task in tasks.items():
         with _quiet():
             outcome = mteb.evaluate(
                 model,
@@ -176,7 +186,7 @@ def evaluate_suite(
             task.metadata.dataset["revision"],
             mteb.__version__,
         )
-    return figures, missing
+    return figures
 
 
 @contextmanager
@@ -244,27 +254,22 @@ def _revision(name: str) -> str:
     return f"sha256-{digest.hexdigest()[:16]}"
 
 
-def suite_markdown(encoders: Mapping[str, tuple[Mapping[str, TaskFigure], Sequence[str]]]) -> str:
+def suite_markdown(encoders: Mapping[str, Mapping[str, TaskFigure]], missing: Sequence[str] = ()) -> str:
     """A Markdown table with a row for each encoder; then missing data sets and signatures.
 
     Args:
         encoders: The results of `evaluate_suite`, by name of the encoder; all have the same tasks.
+        missing: Lines of `load_suite`.
     """
-    tasks = list(next(iter(encoders.values()))[0])
-    missing = dict.fromkeys(line for _, lines in encoders.values() for line in lines)
-    parts = []
-    if tasks:
-        rows = [[name, *(f"{figures[task].value:.1f}" for task in tasks)] for name, (figures, _) in encoders.items()]
-        parts.append(f"## MTEB, main score x 100\n\n{table(['', *tasks], rows)}")
+    figures = next(iter(encoders.values()))
+    rows = [[name, *(f"{found[task].value:.1f}" for task in figures)] for name, found in encoders.items()]
+    parts = [f"## MTEB, main score x 100\n\n{table(['', *figures], rows)}"] if figures else []
     if missing:
         parts.append("\n".join(["Without their data:", "", *(f"- {line}" for line in missing)]))
-    figures = next(iter(encoders.values()))[0]
-    return "\n\n".join([*parts, *(["\n".join(f"- `{t}: {figures[t].signature}`" for t in tasks)] if tasks else [])])
+    signatures = [f"- `{task}: {figure.signature}`" for task, figure in figures.items()]
+    return "\n\n".join([*parts, *(["\n".join(signatures)] if signatures else [])])
 
 
-def suite_json(encoders: Mapping[str, tuple[Mapping[str, TaskFigure], Sequence[str]]]) -> dict:
-    """The results of `evaluate_suite` by name of the encoder, as JSON can represent them."""
-    return {
-        name: {"figures": {task: asdict(figure) for task, figure in figures.items()}, "missing": list(missing)}
-        for name, (figures, missing) in encoders.items()
-    }
+def suite_json(figures: Mapping[str, TaskFigure]) -> dict[str, dict]:
+    """The results of `evaluate_suite`, as JSON can represent them."""
+    return {task: asdict(figure) for task, figure in figures.items()}
