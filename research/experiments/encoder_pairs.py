@@ -106,7 +106,7 @@ def main() -> None:
     results: dict[str, Any] = {}
     if options.json.exists():
         results = json.loads(options.json.read_text(encoding="utf-8"))["results"]
-    asked = {"all_pairs": len(pairs), "counts": list(options.counts), "seeds": options.seeds}
+    asked = {"all_pairs": len(pairs), "seeds": options.seeds}
     if found := {name: results[name] for name in asked if name in results and results[name] != asked[name]}:
         parser.error(f"wanted a report of {asked}, got one of {found} in {options.json}: name another --json")
     results |= asked
@@ -127,7 +127,7 @@ def main() -> None:
         for mega_batch in MEGA_BATCHES:
             for model in BASE:
                 settings = replace(base, parts=PARTS[model], mega_batch=mega_batch)
-                measured("mega_batch", f"{model}, M = {mega_batch}", most, settings)
+                measured("mega_batch", f"{model}, {len(most)}, M = {mega_batch}", most, settings)
 
     def of_combinations() -> None:
         options.work.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def main() -> None:
                                    ("WORD + TRIGRAM", "concatenation")):  # fmt: skip
                 if file is None or "WORD" in model:
                     settings = replace(base, parts=PARTS[model], combine=combine, word_vectors=file)
-                    measured("combined", f"{model}, {combine}, {start}", most, settings)
+                    measured("combined", f"{model}, {len(most)}, {combine}, {start}", most, settings)
 
     work: dict[str, Callable[[], None]] = dict(zip(TABLES, (of_pairs, of_mega_batches, of_combinations), strict=True))
     for table in options.tables:

@@ -39,7 +39,7 @@ EXACT = (5, 10, 20, 40)  # ParaBank, section 5.3: 100 references of each number 
 Run = dict[str, Texts]  # the outputs of each system, by its name
 
 
-def references_of(domain: str, data: Path, split: str, count: int, language: str) -> list[Row]:
+def references_of(domain: str, data: Path, split: str, count: int, language: str = "de") -> list[Row]:
     """A sample of a domain's pairs as rows; other domains than Tatoeba are German and English."""
     if domain == "tatoeba":
         return held_out(data, split, count, 0, language)

@@ -133,23 +133,29 @@ def mega_batches() -> str:
 
 def learning_curve() -> str:
     """ParaNMT-50M, section 5.4: encoders over the number of human pairs (`research/experiments/encoder_pairs.py`)."""
-    found = experiment("encoder_pairs")["results"]
+    found = experiment("encoder_pairs")["results"]["pairs"]
     lines = [
-        [number(count, 0), *(_dev_and_years(found["pairs"][f"{model}, {count}"]) for model in ("WORD", "TRIGRAM"))]
-        for count in found["counts"]
+        [number(count, 0), *(_dev_and_years(found[f"{model}, {count}"]) for model in ("WORD", "TRIGRAM"))]
+        for count in _counts()
     ]
     return table(["pairs", "WORD: STS Benchmark dev; 2012-2015", "TRIGRAM: the same"], lines)
 
 
 def doubling() -> str:
     """What twice as many pairs bring on average on STS Benchmark dev, with the range over the doublings."""
-    found = experiment("encoder_pairs")["results"]
+    found = experiment("encoder_pairs")["results"]["pairs"]
     said = []
     for model in ("WORD", "TRIGRAM"):
-        means = [found["pairs"][f"{model}, {count}"]["pearson"]["benchmark dev"]["mean"] for count in found["counts"]]
+        means = [found[f"{model}, {count}"]["pearson"]["benchmark dev"]["mean"] for count in _counts()]
         gains = [after - before for before, after in pairwise(means)]
         said.append(f"{model} {number(fmean(gains))} points ({ranges(gains, 1)})")
     return " and ".join(said)
+
+
+def _counts() -> list[int]:
+    """The numbers of pairs that both encoders were trained on."""
+    names = experiment("encoder_pairs")["results"]["pairs"]
+    return sorted({int(name.split(", ")[1]) for name in names if name.startswith("TRIGRAM")})
 
 
 def mega_batches_of_people() -> str:
@@ -166,7 +172,7 @@ def combinations() -> str:
     """ParaNMT-50M, tables 8 and 9: sums and concatenations, with words that begin with random and learned vectors."""
     lines = []
     for name, one in experiment("encoder_pairs")["results"]["combined"].items():
-        model, combine, start = name.split(", ")
+        model, _, combine, start = name.split(", ")
         first = {"random": "random numbers", "vectors": "vectors of words learned here"}[start]
         lines.append([f"{model}, {combine}" if "+" in model else model, first, _dev_and_years(one)])
     return table(["encoder", "words begin with", "STS Benchmark dev; 2012-2015"], lines)
