@@ -12,6 +12,8 @@ the starter encoder, which has round trips besides. The arms:
 - untrained: the starter encoder's vectors of the pieces with their weights, and no training;
 - alike: as alone, with all pieces counting alike (--smoothing 1000);
 - starter: taught by starter/encoder, which was trained on open text and is ours;
+- both: the vectors of `starter` and of `alone` beside each other, whose folders must lie in --work; how long one is
+  beside the other was chosen on the training part of the STS Benchmark;
 - minilm: taught by all-MiniLM-L6-v2 (Apache 2.0), which was trained on a billion pairs, among them captions and
   questions of the kinds that STS has; one seed, an experiment, not for what ships.
 
@@ -33,6 +35,7 @@ from pathlib import Path
 
 import torch
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
 from research.experiments.corpora import write_tsv
 from research.experiments.starter_encoder import evaluation_keys, without, written
@@ -48,7 +51,8 @@ from toolkit.train.static_encoder import fit
 
 STARTER = "starter/encoder"
 ALIKE = 1000.0  # a smoothing with which all pieces count alike
-ARMS = ("starter", "alone", "untrained", "alike", "minilm")
+BESIDE = 0.7  # the mean length of the vectors of `alone` beside those of `starter`
+ARMS = ("starter", "alone", "both", "untrained", "alike", "minilm")
 STILL = 1e-9  # a learning rate with which nothing is learned
 TEXTS, FEW, ROUNDS, BATCH = 20_000, 500, 5, 1024  # of the measure of speed: texts; those of MiniLM
 
@@ -86,6 +90,16 @@ def trained(
         settings = replace(settings, epochs=1, learning_rate=STILL)
     teacher = teachers[arm]() if arm in teachers else None
     return fit(pairs, settings, processes(), teacher)
+
+
+def both(work: Path, seed: int) -> SentenceTransformer:
+    """The vectors of two arms of a seed beside each other; both have the same pieces."""
+    modules = [load_encoder(str(work / f"static-{arm}-{seed}"))[0] for arm in ("starter", "alone")]
+    weights = [module.embedding.weight.detach().float() for module in modules]
+    one, other = (weight / weight.norm(dim=1).mean() for weight in weights)
+    vectors = torch.cat([one, BESIDE * other], dim=1).to(torch.float16)
+    module = StaticEmbedding(modules[0].tokenizer, embedding_weights=vectors)
+    return SentenceTransformer(modules=[module], device="cpu", similarity_fn_name="cosine")
 
 
 def figures(found: list[tuple[Scores, dict]]) -> dict:
@@ -156,13 +170,12 @@ def main() -> None:
     for arm in options.arms:
         found = []
         for seed in options.seeds[:1] if arm in ("untrained", "minilm") else options.seeds:
-            static, record = trained(
-                arm,
-                pairs,
-                seed,
-                options.threads,
-                {"starter": lambda: starter, "untrained": lambda: starter, "minilm": minilm},
-            )
+            if arm == "both":
+                static, record = both(options.work, seed), {"pairs": len(pairs), "seconds": 0, "steps": 0}
+                record |= {"pieces": len(static[0].embedding.weight), "prefixes": []}
+            else:
+                teachers = {"starter": lambda: starter, "untrained": lambda: starter, "minilm": minilm}
+                static, record = trained(arm, pairs, seed, options.threads, teachers)
             folder = options.work / f"static-{arm}-{seed}"
             static.save(str(folder))
             record["bytes"] = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -234,13 +234,14 @@ STATIC = {
     "alike": "static, pairs alone, all pieces alike",
     "untrained": "the starter encoder's vectors of the pieces, weighted, untrained",
     "starter": "static, taught by the starter encoder",
+    "both": "static, the vectors of the lines *alone* and *taught* beside each other",
     "minilm": "static, taught by all-MiniLM-L6-v2",
 }
 
 
 def static_arms() -> dict[str, dict]:
     """The static encoders of all runs, by who taught them."""
-    runs = ("static_encoder", "static_encoder_alone", "static_encoder_weights")
+    runs = ("static_encoder", "static_encoder_alone", "static_encoder_weights", "static_encoder_both")
     return {arm: found for run in runs for arm, found in experiment(run)["results"]["static"].items()}
 
 
@@ -253,7 +254,7 @@ def static_encoders() -> str:
     for arm, label in STATIC.items():
         if found := static.get(arm):
             cells = [found["pearson"][name]["values"] for name in ("benchmark dev", "benchmark train")]
-            beginnings = " / ".join(number(found["beginnings"][size]["mean"]) for size in sizes)
+            beginnings = " / ".join(number(one["mean"]) for one in found["beginnings"].values())
             seeds = len(cells[0])
             years = with_spread(found["years"]["values"], 1)
             megabytes = number(found["bytes"] / 1e6)
@@ -301,6 +302,7 @@ def static_gain() -> str:
     results = experiment("static_encoder")["results"]
     scores, static, parts = results["encoders"]["starter/encoder"], static_arms(), []
     arms = {"untrained": "its vectors weighted", "starter": "taught by it", "alone": "trained on the pairs alone"}
+    arms["both"] = "the last two beside each other"
     for arm, label in arms.items():
         found = static[arm]
         dev = found["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
