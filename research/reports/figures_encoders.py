@@ -158,26 +158,6 @@ def _counts() -> list[int]:
     return sorted({int(name.split(", ")[1]) for name in names if name.startswith("TRIGRAM")})
 
 
-def mega_batches_of_people() -> str:
-    """ParaNMT-50M, table 6, on all human pairs."""
-    found = experiment("encoder_pairs")["results"]
-    lines: dict[str, list[str]] = {}
-    for name, one in found["mega_batch"].items():
-        label = f"{name.split(',')[0]}, {one['pairs']:,} pairs, {len(one['seeds'])} seeds"
-        lines.setdefault(label, []).append(_dev_and_years(one))
-    return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
-
-
-def combinations() -> str:
-    """ParaNMT-50M, tables 8 and 9: sums and concatenations, with words that begin with random and learned vectors."""
-    lines = []
-    for name, one in experiment("encoder_pairs")["results"]["combined"].items():
-        model, _, combine, start = name.split(", ")
-        first = {"random": "random numbers", "vectors": "vectors of words learned here"}[start]
-        lines.append([f"{model}, {combine}" if "+" in model else model, first, _dev_and_years(one)])
-    return table(["encoder", "words begin with", "STS Benchmark dev; 2012-2015"], lines)
-
-
 def _dev_and_years(found: dict) -> str:
     """Pearson x 100 on STS Benchmark dev, and the mean over the years."""
     return f"{with_spread(found['pearson']['benchmark dev']['values'], 1)}; {with_spread(over_years(found), 1)}"
@@ -387,7 +367,7 @@ def simlex() -> str:
 
 
 MADE = (
-    learning_curve, doubling, mega_batches_of_people, combinations, sts_models, sts_gap, sts_corpora,
+    learning_curve, doubling, sts_models, sts_gap, sts_corpora,
     ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, hard_negatives, hard_negatives_gain,
     mining_speed, static_encoders, static_gain, static_speeds, transfer, encoder_pairs, encoder_dev, identification,
     identified_f1, identified_how, lexicon, mega_batch_word, simlex,

@@ -86,22 +86,6 @@ def quality_guards() -> str:
     return table(["settings", "guards", *QUALITY], lines)
 
 
-def quality_grid() -> str:
-    """Meaning against diversity by constraint rate, limit and translators (ParaBank 2, section 2.1)."""
-    head = ["translators", "constraint rate", "limit", "references kept", "cosine 1", "1-BLEU 1", "1-BLEU among ranks"]
-    lines = []
-    for name, shown in (("quality_grid", "German"), ("quality_grid_french", "French")):
-        record = experiment(name)["results"]
-        for setting in record["settings"]:
-            m = setting["mean"]
-            settings = [number(setting["constraint_rate"], 1), number(setting["max_dual_nll"])]
-            measured = [number(m["cosine_1"], 3), number(m["bleu_1"]), number(m["among_ranks"])]
-            lines.append([shown, *settings, f"{number(m['kept'])} %", *measured])
-        beam = record["beam_12"]
-        lines.append([shown, "beam 12", "", "", number(beam["cosine_1"], 3), number(beam["bleu_1"]), ""])
-    return table(head, lines)
-
-
 def quality_short() -> str:
     """The papers' settings, the demo's and plain beam search by the best paraphrase of each reference."""
     head = ["settings", "references kept", "cosine, rank 1", "1-BLEU, rank 1", "1-BLEU between ranks 1, 3, 5"]
@@ -377,7 +361,7 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu,
+    quality, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu,
     side_by_side, between_systems, orders, second_corpus, authors, bleu_by_length, same_as_28, news_kept, judged,
     most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip
