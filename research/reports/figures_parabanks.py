@@ -228,26 +228,24 @@ def orders() -> str:
 
 def second_corpus() -> str:
     """ParaBank's systems by translators from German and from French (section 4; table 4, "Avg.")."""
-    french = three(name="parabank_tables_french")["common"]["against"]
+    german, french = (three(name=name)["own"]["against"] for name in ("parabank_tables", "parabank_tables_french"))
     lines = []
     for name, (czech_bleu, french_bleu, french_human) in systems.PAPER_SECOND.items():
-        means = {measure: fmean(values) for measure, values in french[name].items()}
+        ours, theirs = ({key: fmean(values) for key, values in found[name].items()} for found in (german, french))
         lines.append(
             [
                 name,
-                beside(number(100 - common(name, BLEU)), czech_bleu),
-                beside(number(100 - means[BLEU]), french_bleu),
-                beside(number(common(name, "judgment")), systems.PAPER_JUDGED[name]),
-                beside(number(means["judgment"]), french_human),
-                number(common(name, "cosine"), 2),
-                number(means["cosine"], 2),
+                " / ".join(number(found["references"], 0) for found in (ours, theirs)),
+                beside(number(100 - ours[BLEU]), czech_bleu),
+                beside(number(100 - theirs[BLEU]), french_bleu),
+                beside(number(ours["judgment"]), systems.PAPER_JUDGED[name]),
+                beside(number(theirs["judgment"]), french_human),
+                " / ".join(number(found["cosine"], 2) for found in (ours, theirs)),
             ]
         )
-    head = ["", "BLEU, German (Czech)", "BLEU, French", "predicted judgment, German (people, Czech)"]
-    head += ["predicted judgment, French (people)", "cosine, German", "cosine, French"]
-    return table(
-        head, lines, f"French: {number(fmean(french['ParaBank 28']['references']), 0)} references of all systems."
-    )
+    head = ["", "references, German / French", "BLEU, German (Czech)", "BLEU, French"]
+    head += ["predicted judgment, German (people, Czech)", "predicted judgment, French (people)"]
+    return table([*head, "cosine, German / French"], lines)
 
 
 def authors() -> str:
