@@ -61,14 +61,16 @@ def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
 
 
 def test_what_is_nowhere_is_named(tmp_path, encoder):
-    write_years(tmp_path, [2013])
+    write_years(tmp_path, [2013, 2014])
     (tmp_path / "sts/2013/STS.gs.OnWN.txt").unlink()
-    tasks, missing = load_suite(["STS13", "TwitterURLCorpus"], tmp_path)
-    assert tasks == {} and len(missing) == 2
+    tasks, missing = load_suite(["STS13", "STS14", "TwitterURLCorpus"], tmp_path)
+    assert list(tasks) == ["STS14"] and len(missing) == 2
     assert missing[0].startswith("STS13: wanted sts/2013/STS.input.FNWN.txt, ")
     assert "wanted mteb/twitterurlcorpus-pairclassification of the Hub, got neither" in missing[1]
     printed = suite_markdown({"mine": evaluate_suite(encoder, "starter/mine", tasks)}, missing)
-    assert printed.startswith("Without their data:") and "\n- STS13: wanted" in printed
+    assert "| mine | 100.0 |\n\nWithout their data:\n\n- STS13: wanted" in printed
+    with pytest.raises(ValueError, match="wanted the data of at least one task, got none: STS13: wanted sts/2013/STS"):
+        load_suite(["STS13"], tmp_path)
 
 
 def test_a_damaged_file_is_no_missing_task(tmp_path, encoder):

@@ -136,11 +136,14 @@ def load_suite(names: Iterable[str], data: Path | None = None) -> tuple[dict[str
 
     Raises:
         ModuleNotFoundError: mteb is not installed.
-        ValueError: A local file is damaged.
+        ValueError: A local file is damaged, or no task has data.
     """
     missing: list[str] = []
     loaded = {name: _loaded_task(name, data, missing) for name in names}
-    return {name: task for name, task in loaded.items() if task is not None}, missing
+    tasks = {name: task for name, task in loaded.items() if task is not None}
+    if not tasks:
+        raise ValueError(f"wanted the data of at least one task, got none: {'; '.join(missing)}")
+    return tasks, missing
 
 
 def evaluate_suite(
@@ -263,11 +266,10 @@ def suite_markdown(encoders: Mapping[str, Mapping[str, TaskFigure]], missing: Se
     """
     figures = next(iter(encoders.values()))
     rows = [[name, *(f"{found[task].value:.1f}" for task in figures)] for name, found in encoders.items()]
-    parts = [f"## MTEB, main score x 100\n\n{table(['', *figures], rows)}"] if figures else []
+    parts = [f"## MTEB, main score x 100\n\n{table(['', *figures], rows)}"]
     if missing:
         parts.append("\n".join(["Without their data:", "", *(f"- {line}" for line in missing)]))
-    signatures = [f"- `{task}: {figure.signature}`" for task, figure in figures.items()]
-    return "\n\n".join([*parts, *(["\n".join(signatures)] if signatures else [])])
+    return "\n\n".join([*parts, "\n".join(f"- `{task}: {figure.signature}`" for task, figure in figures.items())])
 
 
 def suite_json(figures: Mapping[str, TaskFigure]) -> dict[str, dict]:
