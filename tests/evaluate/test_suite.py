@@ -36,7 +36,7 @@ def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     write_years(tmp_path, [2012, 2016], ["3", "4", "1"])
     write_years(tmp_path, [2013])
     tasks, missing = load_suite(["STS12", "STS13", "STS16"], tmp_path)
-    figures = evaluate_suite(encoder, "starter/mine", tasks, tmp_path / "results")
+    figures = evaluate_suite(encoder, "someone/mine", tasks, tmp_path / "results")
     expected = 100 * spearmanr([0.6, 0, 1], [3, 4, 1])[0]
     assert figures["STS13"].value == pytest.approx(100) and not missing
     assert figures["STS12"].value == figures["STS16"].value == pytest.approx(expected)
@@ -46,7 +46,7 @@ def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     record = json.loads(of_mteb.read_text())
     assert suite_json(figures)["STS13"]["part"] == "test"
     assert record["scores"]["test"][0]["main_score"] == pytest.approx(1)
-    assert of_mteb.parents[1].name == "starter__mine" and record["dataset_revision"] == figures["STS13"].data
+    assert of_mteb.parents[1].name == "someone__mine" and record["dataset_revision"] == figures["STS13"].data
 
 
 def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
@@ -67,7 +67,7 @@ def test_what_is_nowhere_is_named(tmp_path, encoder):
     assert list(tasks) == ["STS14"] and len(missing) == 2
     assert missing[0].startswith("STS13: wanted sts/2013/STS.input.FNWN.txt, ")
     assert "wanted mteb/twitterurlcorpus-pairclassification of the Hub, got neither" in missing[1]
-    printed = suite_markdown({"mine": evaluate_suite(encoder, "starter/mine", tasks)}, missing)
+    printed = suite_markdown({"mine": evaluate_suite(encoder, "someone/mine", tasks)}, missing)
     assert "| mine | 100.0 |\n\nWithout their data:\n\n- STS13: wanted" in printed
     with pytest.raises(ValueError, match="wanted the data of at least one task, got none: STS13: wanted sts/2013/STS"):
         load_suite(["STS13"], tmp_path)
