@@ -32,6 +32,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 import torch
 from sentence_transformers import SentenceTransformer
@@ -92,14 +93,16 @@ def trained(
     return fit(pairs, settings, processes(), teacher)
 
 
-def both(work: Path, seed: int) -> SentenceTransformer:
-    """The vectors of two arms of a seed beside each other; both have the same pieces."""
-    modules = [load_encoder(str(work / f"static-{arm}-{seed}"))[0] for arm in ("starter", "alone")]
+def both(work: Path, seed: int, count: int) -> tuple[SentenceTransformer, dict]:
+    """The vectors of two arms of a seed, which have the same pieces, beside each other; and a record for `figures`."""
+    folders = [str(work / f"static-{arm}-{seed}") for arm in ("starter", "alone")]
+    modules = [cast(StaticEmbedding, load_encoder(folder)[0]) for folder in folders]
     weights = [module.embedding.weight.detach().float() for module in modules]
     one, other = (weight / weight.norm(dim=1).mean() for weight in weights)
     vectors = torch.cat([one, BESIDE * other], dim=1).to(torch.float16)
     module = StaticEmbedding(modules[0].tokenizer, embedding_weights=vectors)
-    return SentenceTransformer(modules=[module], device="cpu", similarity_fn_name="cosine")
+    record = {"pairs": count, "pieces": len(vectors), "prefixes": [], "steps": 0, "seconds": 0}
+    return SentenceTransformer(modules=[module], device="cpu", similarity_fn_name="cosine"), record
 
 
 def figures(found: list[tuple[Scores, dict]]) -> dict:
@@ -171,8 +174,7 @@ def main() -> None:
         found = []
         for seed in options.seeds[:1] if arm in ("untrained", "minilm") else options.seeds:
             if arm == "both":
-                static, record = both(options.work, seed), {"pairs": len(pairs), "seconds": 0, "steps": 0}
-                record |= {"pieces": len(static[0].embedding.weight), "prefixes": []}
+                static, record = both(options.work, seed, len(pairs))
             else:
                 teachers = {"starter": lambda: starter, "untrained": lambda: starter, "minilm": minilm}
                 static, record = trained(arm, pairs, seed, options.threads, teachers)
