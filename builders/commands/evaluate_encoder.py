@@ -134,7 +134,7 @@ def _measure(options: argparse.Namespace) -> None:
     if options.json:
         record: dict[str, object] = {"toolkit": toolkit.__version__, "encoders": as_json(figures)}
         if options.suite:
-            by_encoder = {shown: suite_json(found) for shown, found in figures_of_suite.items()}
+            by_encoder = {label: suite_json(task_figures) for label, task_figures in figures_of_suite.items()}
             record |= {"suite": by_encoder, "missing": missing}
         record |= {"pairs": figures_of_pairs} if pairs else {}
         write_whole(options.json, json.dumps(record, indent=1) + "\n")
@@ -169,5 +169,6 @@ def _pair_tables(
         rows = [[name, *(f"{value:.1f}" for value in of_pairs[source].values())] for name, of_pairs in figures.items()]
         parts.append(f"## {Path(source).name}, cosine, x 100\n\n{table(['encoder', *first_figures], rows)}")
     names = {source: Path(source).name for source in pairs}
-    parts.append("\n".join(f"- `{names[one]}: cosine|pairs:{len(sides[0])}|{VERSION}`" for one, sides in pairs.items()))
+    counts = {source: len(labels) for source, (_, _, labels) in pairs.items()}
+    parts.append("\n".join(f"- `{names[source]}: cosine|pairs:{counts[source]}|{VERSION}`" for source in pairs))
     return "\n\n".join(parts)

@@ -81,8 +81,8 @@ def mrpc(data: Path, names: tuple[str, ...]) -> list[Triple]:
 
 def similarities(encoder: SentenceTransformer, rows: list[Triple]) -> np.ndarray:
     """The cosine of each pair."""
-    ones, others, labels = (list(column) for column in zip(*rows, strict=True))
-    return sts._similarities(encoder, sts._Pairs("pairs", ones, others, np.array(labels)))
+    sides = [encoder.encode([row[side] for row in rows], batch_size=BATCH, show_progress_bar=False) for side in (0, 1)]
+    return np.asarray(encoder.similarity_pairwise(*sides))
 
 
 def best_threshold(cosines: np.ndarray, labels: np.ndarray) -> float:

@@ -13,6 +13,7 @@ __all__ = [
     "report",
     "simlex",
     "sts",
+    "suite",
     "tables",
     "transfer",
     "translation",

@@ -265,7 +265,7 @@ def suite_markdown(encoders: Mapping[str, Mapping[str, TaskFigure]], missing: Se
         missing: Lines of `load_suite`.
     """
     figures = next(iter(encoders.values()))
-    rows = [[name, *(f"{found[task].value:.1f}" for task in figures)] for name, found in encoders.items()]
+    rows = [[name, *(f"{by_task[task].value:.1f}" for task in figures)] for name, by_task in encoders.items()]
     parts = [f"## MTEB, main score x 100\n\n{table(['', *figures], rows)}"]
     if missing:
         parts.append("\n".join(["Without their data:", "", *(f"- {line}" for line in missing)]))
