@@ -389,7 +389,7 @@ TABLE = [
         2,
     ),
     ("count_idf.py", "--bitext bitext.tsv", "wanted --output; give it as a flag", 2),
-    ("evaluate_encoder.py", "--encoders words", "wanted --data or --pairs, got neither", 2),
+    ("evaluate_encoder.py", "--encoders words", "wanted --data, --pairs or --suite, got none of them", 2),
     ("package_encoder.py", "--model encoder", "wanted --lang, --license, --text, --output_dir", 2),
     ("package_translator.py", "--model translator --mode x", "unrecognized arguments: --mode x", 2),
     # building: outputs
