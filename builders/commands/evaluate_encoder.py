@@ -168,7 +168,5 @@ def _pair_tables(
     for source, first_figures in next(iter(figures.values())).items():
         rows = [[name, *(f"{value:.1f}" for value in of_pairs[source].values())] for name, of_pairs in figures.items()]
         parts.append(f"## {Path(source).name}, cosine, x 100\n\n{table(['encoder', *first_figures], rows)}")
-    names = {source: Path(source).name for source in pairs}
-    counts = {source: len(labels) for source, (_, _, labels) in pairs.items()}
-    parts.append("\n".join(f"- `{names[source]}: cosine|pairs:{counts[source]}|{VERSION}`" for source in pairs))
-    return "\n\n".join(parts)
+    sizes = [(Path(source).name, len(labels)) for source, (_, _, labels) in pairs.items()]
+    return "\n\n".join([*parts, "\n".join(f"- `{name}: cosine|pairs:{size}|{VERSION}`" for name, size in sizes)])

@@ -12,16 +12,13 @@ et al. 2022). An encoder is a name, or LABEL=folder; `minilm` is all-MiniLM-L6-v
 - paraphrasus: the percentage of pairs that are told wrong at one threshold, that of the greatest accuracy on the
   training part of MRPC. Sets of which all pairs are paraphrases, or none is, say where a threshold fails. PAWS-X and
   XNLI are left out where the snapshot of the repository lacks them.
-- texts_per_second: of the processor's time, in turns, on the sentences of STS 2015; the median of rounds.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +29,15 @@ from research.experiments.static_encoder import minilm
 from research.reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate import sts
+from toolkit.evaluate.embeddings import MRPC
 from toolkit.evaluate.suite import evaluate_suite, load_suite, suite_json, suite_names
-from toolkit.package.read import read_labelled
+from toolkit.evaluate.transfer import MRPC_TEST, MRPC_TRAIN
+from toolkit.pair_classifier.tasks import MRPC as MRPC_COLUMNS
+from toolkit.pair_classifier.tasks import read_task
 from toolkit.starters import resolve
 
 Triple = tuple[str, str, float]  # two sentences, and 1 for a paraphrase or 0
-ROUNDS, BATCH = 5, 128
-MRPC = Path("sts", "sick-msrp", "para", "msr")
+BATCH = 128
 CONSENSUS = "Human Annotation - Consensus"  # 1, 0 or, of pairs that were not judged, -100
 # PARAPHRASUS, table 1: the sets of each group, their files, and which of their pairs count with which label
 SETS: dict[str, dict[str, tuple[tuple[str, ...], Callable[[dict[str, str]], float | None]]]] = {
@@ -69,34 +68,10 @@ def labelled_rows(path: Path, label: Callable[[dict[str, str]], float | None]) -
                 yield row["sentence1"], row["sentence2"], value
 
 
-def mrpc(data: Path, names: tuple[str, ...]) -> list[Triple]:
-    """The pairs of files of MRPC."""
-    rows: list[Triple] = []
-    for name in names:
-        for line in (data / MRPC / name).read_text(encoding="utf-8-sig").splitlines()[1:]:
-            label, _, _, one, other = line.split("\t")[:5]
-            rows.append((one, other, float(label)))
-    return rows
-
-
-def similarities(encoder: SentenceTransformer, rows: list[Triple]) -> np.ndarray:
+def similarities(encoder: SentenceTransformer, rows: Sequence[Triple]) -> np.ndarray:
     """The cosine of each pair."""
     sides = [encoder.encode([row[side] for row in rows], batch_size=BATCH, show_progress_bar=False) for side in (0, 1)]
     return np.asarray(encoder.similarity_pairwise(*sides))
-
-
-def best_threshold(cosines: np.ndarray, labels: np.ndarray) -> float:
-    """The threshold of the greatest accuracy: at or above it a pair is a paraphrase; the lowest of several.
-
-    >>> best_threshold(np.array([0.9, 0.4, 0.7, 0.2]), np.array([1, 0, 1, 0]))
-    0.7
-    """
-    thresholds = np.unique(cosines)
-    order = np.argsort(cosines)
-    ones = np.concatenate([[0], np.cumsum(labels[order])])
-    below = np.searchsorted(cosines[order], thresholds)
-    right = (below - ones[below]) + (ones[-1] - ones[below])  # others below, and paraphrases at or above
-    return float(thresholds[np.argmax(right)])
 
 
 def errors(encoder: SentenceTransformer, folder: Path, threshold: float) -> dict[str, dict[str, float]]:
@@ -119,18 +94,6 @@ def loaded(name: str) -> tuple[str, str, SentenceTransformer]:
     return label or given, given, minilm() if given == "minilm" else load_encoder(resolve(given))
 
 
-def speeds(encoders: dict[str, SentenceTransformer], texts: list[str]) -> dict[str, dict]:
-    """Texts per second of the processor's time of each encoder, in turns; the first round warms up."""
-    rates: dict[str, list[float]] = {name: [] for name in encoders}
-    for _ in range(ROUNDS + 1):
-        for name, encoder in encoders.items():
-            part = texts if name != "minilm" else texts[:200]
-            began = time.process_time()
-            encoder.encode(part, batch_size=BATCH, show_progress_bar=False)
-            rates[name].append(len(part) / (time.process_time() - began))
-    return {name: {"median": statistics.median(rate[1:]), "values": rate[1:]} for name, rate in rates.items()}
-
-
 def main() -> None:
     """Measure every encoder, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -142,16 +105,16 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    labelled = {"MRPC": mrpc(options.data, ("msr-para-test.tsv",))}
+    folder = options.data / MRPC
+    labelled = {"MRPC": read_task(folder / MRPC_TEST, MRPC_COLUMNS)}
     if options.multipit:
-        rows = [row for batch in read_labelled(options.multipit) for row in batch.to_pylist()]
-        labelled["MultiPIT"] = [(row["sentence1"], row["sentence2"], row["label"]) for row in rows]
-    tuning = mrpc(options.data, ("msr-para-train.tsv", "msr-para-val.tsv"))
+        labelled["MultiPIT"] = read_task(options.multipit)
+    tuning = [pair for name in MRPC_TRAIN for pair in read_task(folder / name, MRPC_COLUMNS)]
     encoders = {label: (name, encoder) for label, name, encoder in map(loaded, options.encoders)}
     tasks, missing = load_suite(suite_names(["english"]), options.data)
     results: dict[str, dict] = {}
     for label, (name, encoder) in encoders.items():
-        threshold = best_threshold(similarities(encoder, tuning), np.array([value for _, _, value in tuning]))
+        threshold, _ = sts.best_threshold(similarities(encoder, tuning), np.array([label for _, _, label in tuning]))
         results[label] = {
             "figures": suite_json(evaluate_suite(encoder, name, tasks)),
             "pairs": {key: sts.pair_figures(encoder, key, *zip(*rows, strict=True)) for key, rows in labelled.items()},
@@ -162,10 +125,6 @@ def main() -> None:
         }
         print(label, results[label], flush=True)
         report.write(options.json, 0, {"encoders": results, "missing": missing}, {})
-    texts = [text for one in sts.read_year(options.data / "sts" / "2015") for text in one.sentences1]
-    for label, rate in speeds({label: encoder for label, (_, encoder) in encoders.items()}, texts).items():
-        results[label]["texts_per_second"] = rate
-    report.write(options.json, 0, {"encoders": results, "missing": missing}, {})
 
 
 if __name__ == "__main__":

@@ -5,29 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from tests.tiny import word_encoder
+from tests.sts_files import PAIRS, SCORES, four_word_encoder, write, write_year
 from toolkit.evaluate.embeddings import TABLES, TASKS, _cell, _Figure, as_json, evaluate_encoder, markdown
-from toolkit.evaluate.sts import SETS, correlations, read_benchmark, read_chinese_identification
-
-WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
-PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
+from toolkit.evaluate.sts import correlations, read_benchmark, read_chinese_identification
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    return word_encoder(WORDS)
-
-
-def write(path, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-
-
-def write_year(data, year, scores=SCORES):
-    prefix = "STS2016" if year == 2016 else "STS"
-    for name in SETS[year]:
-        write(data / f"sts/{year}/{prefix}.input.{name}.txt", PAIRS)
-        write(data / f"sts/{year}/{prefix}.gs.{name}.txt", scores)
+    return four_word_encoder()
 
 
 def write_benchmark(data, part, scores=SCORES):

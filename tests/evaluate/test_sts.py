@@ -14,6 +14,7 @@ from toolkit.evaluate.sts import (
     _similarities,
     _year_correlations,
     agreement,
+    best_threshold,
     correlations,
     read_benchmark,
     read_chinese,
@@ -185,3 +186,13 @@ def test_a_line_with_more_columns_than_the_header_is_refused(tmp_path):
     (tmp_path / "SICK.txt").write_text("id\ta\tb\tscore\tlabel\n1\tone\tand\ttwo\t4.5\tNEUTRAL\n")
     with pytest.raises(ValueError, match=r"wanted 5 columns parted by tabs, got 6 in line 2 of .*SICK.txt"):
         _read_sick(tmp_path / "SICK.txt")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_threshold_tells_more_pairs_right(seed):
+    chance = np.random.default_rng(seed)
+    cosines, labels = chance.integers(0, 8, 30) / 8, chance.integers(0, 2, 30)
+    best, accuracy = best_threshold(cosines, labels)
+    right = {threshold: np.sum((cosines >= threshold) == labels) for threshold in [*np.unique(cosines), np.inf]}
+    assert right[best] == max(right.values()) == pytest.approx(30 * accuracy)
+    assert best == min(threshold for threshold in right if right[threshold] == right[best])

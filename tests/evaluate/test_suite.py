@@ -5,36 +5,21 @@ import json
 import pytest
 from scipy.stats import spearmanr
 
-from tests.tiny import word_encoder
-from toolkit.evaluate.sts import SETS
+from tests.sts_files import PAIRS, SCORES, four_word_encoder, write, write_year
 from toolkit.evaluate.suite import COPIES, GROUPS, evaluate_suite, load_suite, suite_json, suite_markdown, suite_names
 
-WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
-PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
 SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    return word_encoder(WORDS)
-
-
-def write(path, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-
-
-def write_years(data, years, scores=SCORES):
-    for year in years:
-        prefix = "STS2016" if year == 2016 else "STS"
-        for name in SETS[year]:
-            write(data / f"sts/{year}/{prefix}.input.{name}.txt", PAIRS)
-            write(data / f"sts/{year}/{prefix}.gs.{name}.txt", scores)
+    return four_word_encoder()
 
 
 def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
-    write_years(tmp_path, [2012, 2016], ["3", "4", "1"])
-    write_years(tmp_path, [2013])
+    for year in (2012, 2016):
+        write_year(tmp_path, year, ["3", "4", "1"])
+    write_year(tmp_path, 2013)
     tasks, missing = load_suite(["STS12", "STS13", "STS16"], tmp_path)
     figures = evaluate_suite(encoder, "someone/mine", tasks, tmp_path / "results")
     expected = 100 * spearmanr([0.6, 0, 1], [3, 4, 1])[0]
@@ -61,7 +46,8 @@ def test_labels_and_scores_from_one_to_five(tmp_path, encoder):
 
 
 def test_what_is_nowhere_is_named(tmp_path, encoder):
-    write_years(tmp_path, [2013, 2014])
+    write_year(tmp_path, 2013)
+    write_year(tmp_path, 2014)
     (tmp_path / "sts/2013/STS.gs.OnWN.txt").unlink()
     tasks, missing = load_suite(["STS13", "STS14", "TwitterURLCorpus"], tmp_path)
     assert list(tasks) == ["STS14"] and len(missing) == 2
@@ -74,7 +60,7 @@ def test_what_is_nowhere_is_named(tmp_path, encoder):
 
 
 def test_a_damaged_file_is_no_missing_task(tmp_path, encoder):
-    write_years(tmp_path, [2013], ["3", "9", "1"])
+    write_year(tmp_path, 2013, ["3", "9", "1"])
     with pytest.raises(ValueError, match="wanted a score from 0 to 5, got '9' in line 2"):
         load_suite(["STS13"], tmp_path)
 

@@ -324,24 +324,28 @@ def pair_figures(
         figures["average precision"] = 100 * float(
             require("sklearn.metrics").average_precision_score(values, similarity)
         )
-        figures["accuracy"] = 100 * _best_accuracy(similarity, values)
+        figures["accuracy"] = 100 * best_threshold(similarity, values)[1]
     return figures
 
 
-def _best_accuracy(similarity: np.ndarray, labels: np.ndarray) -> float:
-    """The largest share of pairs that a threshold tells right; pairs of one similarity are on one side of it.
+def best_threshold(similarity: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """The threshold that tells the most pairs right, the lowest of several, and the share of pairs that it tells right.
 
-    >>> _best_accuracy(np.array([0.9, 0.8, 0.8, 0.1]), np.array([1, 1, 0, 0]))
-    0.75
+    >>> best_threshold(np.array([0.9, 0.8, 0.8, 0.1]), np.array([1, 1, 0, 0]))
+    (0.8, 0.75)
 
     Args:
-        similarity: (pairs,), the similarities.
+        similarity: (pairs,), the similarities; a pair at or above the threshold is called a paraphrase.
         labels: (pairs,), 1 for paraphrases, 0 for others.
+
+    Returns:
+        The threshold, infinite where no pair is best called a paraphrase; and the accuracy, in [0, 1].
     """
     levels, inverse = np.unique(similarity, return_inverse=True)
-    gains = np.bincount(inverse, weights=2 * labels - 1, minlength=len(levels))  # of calling a level paraphrases
-    above = np.concatenate([[0.0], np.cumsum(gains[::-1])])
-    return float((np.sum(labels == 0) + above.max()) / len(labels))
+    gains = np.bincount(inverse, weights=2 * labels - 1)  # of calling the pairs of a level paraphrases
+    above = np.append(np.cumsum(gains[::-1])[::-1], 0)  # of calling a level and all above it paraphrases, or none
+    best = int(np.argmax(above))
+    return float(np.append(levels, np.inf)[best]), float((np.sum(labels == 0) + above[best]) / len(labels))
 
 
 def _year_correlations(encoder: SentenceTransformer, sets: Sequence[_Pairs]) -> dict[str, tuple[float, float]]:
