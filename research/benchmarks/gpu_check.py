@@ -4,11 +4,12 @@ r"""A first run on a GPU: does it agree with the CPU, how fast is it, and what d
     python -m research.benchmarks.gpu_check --tiny --device cpu
 
 The models are random and have the sizes of OPUS-MT's, so that the command needs no network, no starter and no data.
-Agreement is tested first: samples, hypotheses and scores in float32 are compared with the CPU's, with plain steps and
-with steps of fixed shapes, which a GPU replays as graphs. Then come what the device can do at most, the sampler at two
-sizes of model and of batch, the same with and without graphs, its kernels and its synchronisations with the host,
-forced scoring, and steps of training. A part that fails is reported and leaves the others; the exit status is 1
-if a part failed or disagrees. --tiny tries the command itself, on any device.
+Agreement is tested first: samples, hypotheses and scores in float32 are compared with the CPU's, in each of `WAYS`:
+with and without Triton's kernels of attention, with plain steps and with steps of fixed shapes, which a GPU replays as
+graphs. Then come what the device can do at most, the sampler at three sizes of model in each way, its kernels and its
+synchronisations with the host, sampling and beam search beside `generate` of transformers, forced scoring, and steps of
+training. A part that fails is reported and leaves the others; the exit status is 1 if a part failed or disagrees.
+--tiny tries the command itself, on any device.
 """
 
 from __future__ import annotations
@@ -45,9 +46,12 @@ SOURCE_TOKENS, TOP_K = 14, 10
 SAMPLES, SETS = 150, 5  # of each sentence: samples, and lists of forbidden phrases
 AGREE = 0.98  # ours: share of the samples and hypotheses that must be equal; rounding turns some near ties
 SCORE_GAP = 1e-3  # ours: nats between the scores of two devices in float32
-VOCABULARY = 58_101  # of OPUS-MT's German to English
-SIZES = ((6, 512), (12, 768))  # layers of each side, and width
+SIZES = ((6, 512, 58_101), (12, 768, 58_101), (12, 1024, 256_206))  # layers of each side, width, vocabulary: OPUS-MT's,
+# that of larger models of Marian, NLLB-200's of 600 million weights
 SENTENCES = (20, 130)  # in a batch
+WAYS = {"torch": (False, False), "torch, graphs": (True, False), "kernels": (False, True), "all": (True, True)}
+DEFAULT = "all"  # the way that a GPU takes by itself: whether there are graphs, and kernels
+BEAM, STEPS = 5, 38
 SCORING_TOKENS = (8192, 65_536)  # of a batch
 TRAINING_TOKENS = (4096, 32_768)  # of a batch
 TRAINING_VOCABULARY, TRAINING_LENGTH = 32_000, 32
@@ -106,10 +110,10 @@ def random_job(sentences: int, samples: int, vocabulary: int) -> Job:
     return sources, forbidden, [rng.getrandbits(62) for _ in range(sentences * samples)]
 
 
-def shared_engine(model: MarianMTModel, graphs: bool) -> SharedEngine:
-    """The engine of a model, whose steps have fixed shapes or not."""
+def shared_engine(model: MarianMTModel, way: str) -> SharedEngine:
+    """The engine of a model that computes in one of `WAYS`."""
     engine = SharedEngine(model)
-    engine.graphs = graphs
+    engine.graphs, engine.kernels = WAYS[way]
     return engine
 
 
@@ -134,8 +138,7 @@ class Check:
     def __init__(self, device: torch.device, tiny: bool) -> None:
         self.device, self.tiny = device, tiny
         self.dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        self.sizes = ((1, 64),) if tiny else SIZES
-        self.vocabulary = 501 if tiny else VOCABULARY
+        self.sizes = ((1, 64, 501),) if tiny else SIZES
 
     def synchronize(self) -> None:
         """Wait for the device."""
@@ -176,33 +179,33 @@ class Check:
         sources, forbidden, keys = random_job(sentences, samples, 1001)
         outputs = [[*source[::-1][1:], 0] for source in sources]
 
-        def on(
-            device: torch.device, dtype: torch.dtype, eos_bias: float, graphs: bool
-        ) -> tuple[list, list, list[float]]:
-            engine = shared_engine(random_model(2, 128, 1001, dtype, device, eos_bias), graphs)
-            hypotheses = beam_search(engine, sources, 5, steps, 2)
+        def on(device: torch.device, dtype: torch.dtype, eos_bias: float, way: str) -> tuple[list, list, list[float]]:
+            engine = shared_engine(random_model(2, 128, 1001, dtype, device, eos_bias), way)
+            hypotheses = beam_search(engine, sources, BEAM, steps, 2)
             return (
                 [one.ids for one in sample(engine, sources, forbidden, keys, TOP_K, steps)],
                 [one.ids for some in hypotheses for one in some],
                 log_likelihood(engine, sources, outputs, 200),
             )
 
-        here = on(torch.device("cpu"), torch.float32, 1.0, False)
-        there, of_graphs = (on(self.device, torch.float32, 1.0, graphs) for graphs in (False, True))
-        pairs = [*zip(here[:2], there[:2], strict=True), *zip(here[:2], of_graphs[:2], strict=True)]
-        same = [sum(map(list.__eq__, a, b)) / len(a) for a, b in pairs]
-        gap = max(abs(a - b) for a, b in zip(here[2], there[2], strict=True))
-        exact, low, again = (on(self.device, d, -20.0, True) for d in (torch.float64, torch.bfloat16, torch.bfloat16))
-        if min(same) < AGREE or gap > SCORE_GAP or low != again:
+        here = on(torch.device("cpu"), torch.float32, 1.0, "torch")
+        there = {way: on(self.device, torch.float32, 1.0, way) for way in WAYS}
+        equal = {
+            way: [sum(map(list.__eq__, a, b)) / len(a) for a, b in zip(here[:2], found[:2], strict=True)]
+            for way, found in there.items()
+        }
+        gap = max(abs(a - b) for found in there.values() for a, b in zip(here[2], found[2], strict=True))
+        exact, low, again = (
+            on(self.device, d, -20.0, DEFAULT) for d in (torch.float64, torch.bfloat16, torch.bfloat16)
+        )
+        if min(map(min, equal.values())) < AGREE or gap > SCORE_GAP or low != again:
             raise ArithmeticError(
-                f"wanted the CPU's samples, hypotheses and scores, and the same twice; got {same} of them equal, "
+                f"wanted the CPU's samples, hypotheses and scores, and the same twice; got {equal} of them equal, "
                 f"scores {gap:.1e} nats apart, and {'the same' if low == again else 'something else'} the second time"
             )
         return {
-            "samples_equal": same[0],
-            "hypotheses_equal": same[1],
-            "samples_equal_with_graphs": same[2],
-            "hypotheses_equal_with_graphs": same[3],
+            "samples_equal": {way: samples for way, (samples, _) in equal.items()},
+            "hypotheses_equal": {way: hypotheses for way, (_, hypotheses) in equal.items()},
             "scores_differ_nats": gap,
             "bfloat16_scores_differ_nats": max(abs(a - b) for a, b in zip(exact[2], low[2], strict=True)),
         }
@@ -242,76 +245,108 @@ class Check:
             ),
         }
 
-    def sampler(self, layers: int, width: int, sentences: int) -> Figures:
-        """Samples under lists of forbidden phrases."""
-        engine = Counted(engine_of(random_model(layers, width, self.vocabulary, self.dtype, self.device, 3.0)))
-        engine_typed, samples = cast(Engine, engine), 15 if self.tiny else SAMPLES
-        job = random_job(sentences, samples, self.vocabulary)
-        sample(engine_typed, *random_job(2, 20, self.vocabulary), TOP_K, 5)
-        engine.steps = engine.rows = 0
-        self.synchronize()
-        if self.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        began = time.perf_counter()
-        outputs = sample(engine_typed, *job, TOP_K, 38)
-        self.synchronize()
-        seconds = time.perf_counter() - began
-        figures: Figures = {
-            "samples": len(outputs),
-            "tokens_per_second": sum(len(one.ids) for one in outputs) / seconds,
-            "rows_per_second": engine.rows / seconds,
-            "steps": engine.steps,
-            "step_ms": 1e3 * seconds / engine.steps,
-        }
-        if self.device.type == "cuda":
-            figures["memory_gib"] = torch.cuda.max_memory_reserved() / 2**30
-        return figures
+    def model(self, layers: int, width: int, vocabulary: int) -> MarianMTModel:
+        """A model whose outputs are long."""
+        return random_model(layers, width, vocabulary, self.dtype, self.device, 3.0)
 
-    def graphs(self, layers: int, width: int, sentences: int) -> Figures:
-        """The sampler with plain steps and with steps of fixed shapes, which a GPU replays as graphs.
-
-        The second run of each is measured, and the first one, too, in which graphs are captured.
-        """
-        model = random_model(layers, width, self.vocabulary, self.dtype, self.device, 3.0)
-        job = random_job(sentences, 15 if self.tiny else SAMPLES, self.vocabulary)
+    def sampler(self, layers: int, width: int, vocabulary: int, sentences: int) -> Figures:
+        """Samples under lists of forbidden phrases, in each way; the first run of two makes kernels and graphs."""
+        model = self.model(layers, width, vocabulary)
+        job = random_job(sentences, 15 if self.tiny else SAMPLES, vocabulary)
+        figures: Figures = {"samples": len(job[2])}
         outputs: dict[str, list[Sample]] = {}
-        figures: Figures = {}
-        for name, graphs in (("plain", False), ("graphs", True)):
-            engine = Counted(shared_engine(model, graphs))
+        for way in WAYS:
+            engine = Counted(shared_engine(model, way))
+            of_way: Figures = {}
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+                torch.cuda.reset_peak_memory_stats()
             for run in ("first_", ""):
-                engine.steps = 0
+                engine.steps = engine.rows = 0
                 self.synchronize()
                 began = time.perf_counter()
-                outputs[name] = sample(cast(Engine, engine), *job, TOP_K, 38)
+                outputs[way] = sample(cast(Engine, engine), *job, TOP_K, STEPS)
                 self.synchronize()
                 seconds = time.perf_counter() - began
-                figures[f"{run}{name}_tokens_per_second"] = sum(len(one.ids) for one in outputs[name]) / seconds
-                figures[f"{run}{name}_step_ms"] = 1e3 * seconds / engine.steps
-        equal = [one.ids == other.ids for one, other in zip(*outputs.values(), strict=True)]
-        return figures | {"samples_equal": sum(equal) / len(equal)}
+                of_way |= {
+                    f"{run}tokens_per_second": sum(len(one.ids) for one in outputs[way]) / seconds,
+                    f"{run}step_ms": 1e3 * seconds / engine.steps,
+                }
+            of_way |= {"rows_per_second": engine.rows / seconds, "steps": engine.steps}
+            if self.device.type == "cuda":
+                of_way["memory_gib"] = torch.cuda.max_memory_reserved() / 2**30
+            equal = [one.ids == other.ids for one, other in zip(outputs["torch"], outputs[way], strict=True)]
+            figures[way] = of_way | {"samples_equal": sum(equal) / len(equal)}
+        return figures
 
-    def sampler_profile(self, layers: int, width: int) -> Figures:
-        """Kernels, synchronisations and the busy share of the GPU in a step of the sampler, for 20 sentences."""
+    def beside_generate(self, layers: int, width: int, vocabulary: int) -> Figures:
+        """Samples and beam search without constraints, by the engine and by `generate` of transformers."""
+        model, samples = self.model(layers, width, vocabulary), 15 if self.tiny else SAMPLES
+        sentences, of_beam = (2, 2) if self.tiny else SENTENCES
+        engine = engine_of(model)
+        sources, _, keys = random_job(max(sentences, of_beam), samples, vocabulary)
+        ids = torch.tensor(sources, device=self.device)
+        pad = vocabulary - 1
+        common: dict[str, Any] = {"max_new_tokens": STEPS, "suppress_tokens": [pad]}
+
+        def generated(ids: Tensor, **how: Any) -> int:
+            output: Tensor = cast(Any, model).generate(ids, **common | {"attention_mask": torch.ones_like(ids)} | how)
+            return int(output[:, 1:].ne(pad).sum())
+
+        def sampled() -> int:
+            return sum(len(one.ids) for one in sample(engine, sources[:sentences], None, used_keys, TOP_K, STEPS))
+
+        used_keys = keys[: sentences * samples]
+        work: dict[str, Callable[[], int]] = {
+            "sampled_tokens": sampled,
+            "sampled_tokens_by_generate": lambda: generated(
+                ids[:sentences], do_sample=True, top_k=TOP_K, num_return_sequences=samples
+            ),
+            "beam_tokens": lambda: sum(
+                len(one.ids) for some in beam_search(engine, sources[:of_beam], BEAM, STEPS) for one in some
+            ),
+            "beam_tokens_by_generate": lambda: generated(ids[:of_beam], do_sample=False, num_beams=BEAM),
+        }
+        figures: Figures = {"samples": len(used_keys), "beam": BEAM, "beam_sentences": of_beam}
+        for name, produce in work.items():
+            produce()
+            self.synchronize()
+            began = time.perf_counter()
+            tokens = produce()
+            self.synchronize()
+            figures[f"{name}_per_second"] = tokens / (time.perf_counter() - began)
+        return figures
+
+    def sampler_profile(self, layers: int, width: int, vocabulary: int, sentences: int) -> Figures:
+        """Kernels, synchronisations and the busy share of the GPU in a step of the sampler."""
         if self.device.type != "cuda":
             return {}
-        engine = Counted(engine_of(random_model(layers, width, self.vocabulary, self.dtype, self.device, 3.0)))
-        job = random_job(20, SAMPLES, self.vocabulary)
-        sample(cast(Engine, engine), *job, TOP_K, 38)
+        engine = Counted(engine_of(self.model(layers, width, vocabulary)))
+        job = random_job(sentences, 15 if self.tiny else SAMPLES, vocabulary)
+        sample(cast(Engine, engine), *job, TOP_K, STEPS)
         torch.cuda.set_sync_debug_mode("warn")
         engine.steps = 0
         with warnings.catch_warnings(record=True) as waits:
             warnings.simplefilter("always")
-            sample(cast(Engine, engine), *job, TOP_K, 20)
+            sample(cast(Engine, engine), *job, TOP_K, STEPS)
         torch.cuda.set_sync_debug_mode("default")
+        steps = engine.steps
+        return {"synchronisations_per_step": len(waits) / steps} | self.kernels(
+            lambda: sample(cast(Engine, engine), *job, TOP_K, STEPS), steps
+        )
+
+    def kernels(self, work: Callable[[], object], steps: int) -> Figures:
+        """Kernels of a step, the busy share of the GPU, and the largest kernels; nothing off a GPU."""
+        if self.device.type != "cuda":
+            return {}
+        self.synchronize()
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             began = time.perf_counter()
-            sample(cast(Engine, engine), *job, TOP_K, 20)
+            work()
             self.synchronize()
             wall = time.perf_counter() - began
-        steps = engine.steps / 2
         kernels = sorted(profiler.key_averages(), key=lambda kernel: -kernel.self_device_time_total)
         return {
-            "synchronisations_per_step": len(waits) / steps,
             "kernels_per_step": sum(kernel.count for kernel in kernels) / steps,
             "busy": sum(kernel.self_device_time_total for kernel in kernels) / 1e6 / wall,
             "largest_kernels_ms_per_step": {
@@ -319,14 +354,17 @@ class Check:
             },
         }
 
-    def scoring(self, layers: int, width: int, batch_tokens: int) -> Figures:
-        """Pairs of equal lengths scored by forced decoding."""
-        engine = engine_of(random_model(layers, width, self.vocabulary, self.dtype, self.device, 0.0))
-        sources = random_job(50 if self.tiny else 20_000, 1, self.vocabulary)[0]
+    def scoring(self, layers: int, width: int, vocabulary: int, batch_tokens: int) -> Figures:
+        """Pairs of equal lengths scored by forced decoding; the kernels are those of all pairs."""
+        engine = engine_of(random_model(layers, width, vocabulary, self.dtype, self.device, 0.0))
+        sources = random_job(50 if self.tiny else 20_000, 1, vocabulary)[0]
         log_likelihood(engine, sources, sources, batch_tokens)
         began = time.perf_counter()
         log_likelihood(engine, sources, sources, batch_tokens)
-        return {"pairs_per_second": len(sources) / (time.perf_counter() - began)}
+        seconds = time.perf_counter() - began
+        return {"pairs_per_second": len(sources) / seconds} | self.kernels(
+            lambda: log_likelihood(engine, sources, sources, batch_tokens), 1
+        )
 
     def training(self, layers: int, width: int, batch_tokens: int, attention: str) -> Figures:
         """Steps of a translator's training, Muon and AdamW, without reading and segmenting text."""
@@ -345,33 +383,31 @@ class Check:
                 optimizer.zero_grad()
 
         duration = self.milliseconds(step, 8)
-        return {"step_ms": duration, "tokens_per_second": 1e3 * batch_tokens / duration}
+        return {"step_ms": duration, "tokens_per_second": 1e3 * batch_tokens / duration} | self.kernels(step, 1)
 
     def parts(self) -> Iterator[tuple[str, Callable[[], Figures]]]:
         """The parts by name, in order."""
         yield "machine", self.machine
         yield "agreement with the CPU", self.agreement
         yield "ceilings", self.ceilings
-        for vocabulary in (501, 512) if self.tiny else (VOCABULARY, -(-VOCABULARY // 64) * 64):
-            yield f"logits, {vocabulary:,} pieces", partial(self.logits, vocabulary)
-        for layers, width in self.sizes:
+        _, _, vocabulary = self.sizes[0]
+        for pieces in (vocabulary, -(-vocabulary // 64) * 64):
+            yield f"logits, {pieces:,} pieces", partial(self.logits, pieces)
+        for layers, width, vocabulary in self.sizes:
+            size = f"{layers}+{layers} layers of {width}"
             for sentences in (2,) if self.tiny else SENTENCES:
                 yield (
-                    f"sampler, {layers}+{layers} layers of {width}, {sentences} sentences",
-                    partial(self.sampler, layers, width, sentences),
+                    f"sampler, {size}, {sentences} sentences",
+                    partial(self.sampler, layers, width, vocabulary, sentences),
                 )
-            for sentences in (2,) if self.tiny else SENTENCES:
                 yield (
-                    f"graphs, {layers}+{layers} layers of {width}, {sentences} sentences",
-                    partial(self.graphs, layers, width, sentences),
+                    f"a step of the sampler, {size}, {sentences} sentences",
+                    partial(self.sampler_profile, layers, width, vocabulary, sentences),
                 )
-            yield (
-                f"a step of the sampler, {layers}+{layers} layers of {width}",
-                partial(self.sampler_profile, layers, width),
-            )
-        layers, width = self.sizes[0]
+            yield f"beside generate, {size}", partial(self.beside_generate, layers, width, vocabulary)
+        layers, width, vocabulary = self.sizes[0]
         for tokens in (200,) if self.tiny else SCORING_TOKENS:
-            yield f"scoring, batches of {tokens:,} tokens", partial(self.scoring, layers, width, tokens)
+            yield f"scoring, batches of {tokens:,} tokens", partial(self.scoring, layers, width, vocabulary, tokens)
         for tokens in (256,) if self.tiny else TRAINING_TOKENS:
             for attention in ("eager", "sdpa"):
                 yield (

@@ -17,6 +17,7 @@ from transformers import AttentionInterface
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode._batched import Grid, attend, attend_grid
+from toolkit.decode._kernels import AttentionKernels
 from toolkit.decode._source import places
 
 NAME = "parabank_rows"
@@ -35,7 +36,9 @@ class Rows:
             are alive and stand in that order.
         width: The greatest number of live rows of a sentence.
         count: Rows.
-        grid: The same for attention on a device that is no CPU; None on one.
+        grid: The same for attention on a device that is no CPU; None on one, and where there are kernels.
+        kernels: Of Triton, which attend instead; None where there are none.
+        sentence: (rows,) the number of each row's sentence, for the kernels; None without them.
         bias: (steps, heads) added to self-attention scores by distance, of the last layer that has such a bias (T5);
             None without any.
     """
@@ -46,28 +49,36 @@ class Rows:
     width: int = 0
     count: int = 0
     grid: Grid | None = None
+    kernels: AttentionKernels | None = None
+    sentence: Tensor | None = None
     bias: Tensor | None = None
 
     @classmethod
-    def of(cls, keys: list[Tensor], mask: Tensor | None, sentence: Tensor) -> Rows:
+    def of(
+        cls, keys: list[Tensor], mask: Tensor | None, sentence: Tensor, kernels: AttentionKernels | None = None
+    ) -> Rows:
         """The rows of sentences with these keys.
 
         Args:
             keys: As the attribute.
             mask: Added to cross-attention scores, (sentences, 1, 1, source steps); None without padding.
             sentence: (rows,) the number of each row's sentence.
+            kernels: As the attribute.
         """
         if mask is not None and sentence.device.type != "cpu":
             mask = mask.to(keys[0].dtype).expand(-1, keys[0].shape[1], -1, -1).flatten(0, 1)
-        rows = cls(keys, mask)
+        rows = cls(keys, mask, kernels=kernels)
         rows.put(sentence)
         return rows
 
     def put(self, sentence: Tensor) -> None:
         """Note which sentence each row belongs to now."""
         sentences, heads = self.keys[0].shape[:2]
-        self.place, self.width = places(sentence, sentences)
         self.count = len(sentence)
+        if self.kernels is not None:
+            self.sentence = sentence
+            return
+        self.place, self.width = places(sentence, sentences)
         if sentence.device.type != "cpu":
             in_order = torch.arange(len(sentence), device=sentence.device) if self.place is None else self.place
             self.grid = Grid.of(in_order, self.width, sentences, heads)
@@ -92,13 +103,22 @@ class StepsLayer(DynamicLayer):
 
     def append(self, *states: Tensor) -> None:
         """Write a step: keys and values, (rows, heads, dim) each, or both in one tensor, (2, rows, heads, dim)."""
-        if not self.used:
-            self.rows = states[0].shape[-3]
-            self.states = states[0].new_empty(2, self.steps, *states[0].shape[-3:])
-        step = self.states[:, self.used, : self.rows]
+        room, used = self.next_step(states[0])
+        step = room[:, used, : self.rows]
         for place, written in zip(step if len(states) > 1 else [step], states, strict=True):
             place.copy_(written)
+
+    def next_step(self, states: Tensor) -> tuple[Tensor, int | Tensor]:
+        """Where the caller is to write a step: the states of all steps, and its number.
+
+        Args:
+            states: (..., rows, heads, dim) of the step.
+        """
+        if not self.used:
+            self.rows = states.shape[-3]
+            self.states = states.new_empty(2, self.steps, *states.shape[-3:])
         self.used += 1
+        return self.states, self.used - 1
 
     def by_step(self) -> tuple[Tensor, Tensor]:
         """Keys and values of all steps, (steps, rows, heads, dim) each."""
@@ -176,6 +196,9 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, scaling: float, r
     Returns:
         (rows, heads, dim).
     """
+    if rows.kernels is not None and rows.sentence is not None:
+        states = keys.flatten(0, 1), values.flatten(0, 1)
+        return rows.kernels.sources(query.contiguous(), *states, scaling, rows.sentence, rows.mask)
     if rows.grid is not None:
         by_head = keys.flatten(0, 1).transpose(1, 2), values.flatten(0, 1)
         attended = attend_grid(query.reshape(-1, query.shape[-1]), *by_head, scaling, rows.grid, rows.mask)

@@ -4,7 +4,9 @@ A CUDA graph has the addresses and the shapes of its kernels. So the caches, the
 buffers that outlive a batch, the number of the step is a tensor, and shapes come in buckets: rows, self-attention steps
 with a mask of those to come, sentences and their source steps. Where the rows of a sentence stand among the queries of
 its cross-attention is computed within the graph, in blocks of a few rows of one sentence: the number of blocks depends
-on the bucket alone, and no host waits for it.
+on the bucket alone, and no host waits for it. Triton's kernels need neither blocks nor a mask of steps, so that with
+them a graph serves all steps. With many rows a step's kernels take longer than their launches: then a graph would only
+compute the rows that fill its bucket, and there is none.
 
 The buffers take 2 x layers x steps x rows x width numbers: 16,384 rows of 74 steps of six layers of 512 in bfloat16 are
 16.1 GB with 80 steps, about as much as the caches without graphs. They belong to a decoder and are as large as a batch
@@ -31,6 +33,7 @@ from torch import Tensor, nn
 from toolkit.decode._attention import Rows, StepsLayer
 from toolkit.decode._batched import Grid
 from toolkit.decode._graph import captured
+from toolkit.decode._kernels import AttentionKernels
 from toolkit.decode._layers import Layers, SourceStates, compute_step, is_plain
 from toolkit.system.memory import free_gpu_bytes
 
@@ -38,6 +41,7 @@ ROWS, SENTENCES, SOURCE = 256, 8, 16  # ours: the smallest buckets; the next are
 STEPS = 8  # ours: self-attention steps of a bucket
 ROOM = 16  # ours: the caches have room for a multiple of so many steps, so that they seldom grow
 BLOCK = 16  # ours: rows of one sentence that are queries of one product; it is what a tensor core multiplies at a time
+MOST_ROWS = 4096  # ours: more are not replayed where Triton's kernels attend
 GRAPHS = 96  # ours: most graphs of a decoder; a batch of the sampler has some 20
 SOURCES = 16  # ours: most pairs of buckets of sentences and source steps that have buffers
 SHARE = 0.5  # ours: of the free memory, at most, for the buffers
@@ -55,7 +59,7 @@ class Shape(NamedTuple):
 
     Attributes:
         rows: Of the decoder.
-        steps: Of the self-attention caches that are read.
+        steps: Of the self-attention caches that are read; 0 where a kernel reads as many as there are.
         sentences: How many have keys and values.
         source_steps: Of each.
     """
@@ -150,9 +154,13 @@ class _Sources(NamedTuple):
 class _FixedLayer(StepsLayer):
     """Keys and values of the first rows and steps of a layer's buffers; a step is written where a tensor says."""
 
-    def __init__(self, states: Tensor, shape: Shape, step: Tensor, added: Tensor):
+    def __init__(self, states: Tensor, shape: Shape, step: Tensor, added: Tensor | None):
         super().__init__(shape.steps)
         self.states, self.rows, self.used, self.step, self.added = states, shape.rows, shape.steps, step, added
+
+    def next_step(self, states: Tensor) -> tuple[Tensor, int | Tensor]:
+        """See `StepsLayer.next_step`."""
+        return self.states, self.step
 
     def append(self, *states: Tensor) -> None:
         """See `StepsLayer.append`."""
@@ -182,6 +190,7 @@ class FixedSteps:
         self.graphs: dict[Shape, Any] = {}  # the one that was replayed last is the last
         self.memory: Any = None  # which all graphs share, as one is replayed at a time
         self.source_shape = 0, 0
+        self.kernels: AttentionKernels | None = None
         self._owner: weakref.ref[Any] | None = None
         self._lock = threading.Lock()
 
@@ -192,7 +201,7 @@ class FixedSteps:
             owner: The buffers are this object's as long as it is alive.
             keys: Of the sources for each layer, (sentences, heads, source steps, dim).
             values: Likewise.
-            rows: Their sentences and the mask of the sources.
+            rows: Their sentences, the mask of the sources, and the kernels that attend.
             steps: Most tokens of a row.
 
         Returns:
@@ -209,6 +218,7 @@ class FixedSteps:
             self._owner = None
             return False
         sentences, _, source_steps, _ = keys[0].shape
+        self.kernels = rows.kernels
         self.source_shape = bucket(sentences, SENTENCES), bucket(source_steps, SOURCE)
         if self.source_shape not in self.sources:
             if len(self.sources) == SOURCES:
@@ -271,8 +281,10 @@ class FixedSteps:
         if self.has_moved:
             buffers.sentence[: self.rows].copy_(sentence)
             self.has_moved = False
-        shape = Shape(bucket(self.rows, ROWS), -(-(self.used + 1) // STEPS) * STEPS, *self.source_shape)
-        if not self._run(shape):
+        steps = 0 if self.kernels is not None else -(-(self.used + 1) // STEPS) * STEPS
+        if self.kernels is not None and self.rows > MOST_ROWS:
+            self._compute(Shape(self.rows, steps, *self.source_shape))
+        elif not self._run(Shape(bucket(self.rows, ROWS), steps, *self.source_shape)):
             return None
         self.used += 1
         return buffers.hidden[: self.rows]
@@ -314,11 +326,15 @@ class FixedSteps:
     def _compute(self, shape: Shape) -> None:
         """The step from the buffers to the buffers; nothing in it depends on a number of the host but the shape."""
         buffers, sources = self._held(), self.sources[shape.sentences, shape.source_steps]
-        grid = block_grid(buffers.sentence[: shape.rows], shape.sentences, self.layers.layers[0].source.heads)
-        assert grid.keys is not None
-        rows = Rows([], sources.mask.index_select(0, grid.keys), grid=grid)
-        is_later = buffers.numbers[: shape.steps] > buffers.step
-        added = buffers.states.new_zeros(1, 1, shape.steps).masked_fill_(is_later, -torch.inf)
+        sentence, added = buffers.sentence[: shape.rows], None
+        if self.kernels is not None:
+            rows = Rows([], sources.mask, kernels=self.kernels, sentence=sentence)
+        else:
+            grid = block_grid(sentence, shape.sentences, self.layers.layers[0].source.heads)
+            assert grid.keys is not None
+            rows = Rows([], sources.mask.index_select(0, grid.keys), grid=grid)
+            is_later = buffers.numbers[: shape.steps] > buffers.step
+            added = buffers.states.new_zeros(1, 1, shape.steps).masked_fill_(is_later, -torch.inf)
         caches = [_FixedLayer(states, shape, buffers.step, added) for states in buffers.states]
         hidden = compute_step(self.layers, buffers.ids[: shape.rows], buffers.step, caches, sources.states, rows)
         buffers.hidden[: shape.rows].copy_(hidden)

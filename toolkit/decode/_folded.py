@@ -12,51 +12,72 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-COLUMNS = 1024  # ours: into which a row is folded
+COLUMNS = 1024  # ours: into which a row is folded; more, where a column would have more than `MOST_ROWS` logits
 LEAST = 4  # ours: logits of a column from which on folding saves anything
+MOST_ROWS = 64  # ours: of a column
+MOST = 64  # ours: tokens that are worth so many searches for a maximum
+# ours: stands for no probability beside -inf, which marks what has been chosen already; no 16-bit logit is smaller
+LOWEST = tl.constexpr(-3.4e38)
 
 
 @triton.jit
-def _fold(logits, maxima, totals, stride, never, vocabulary: tl.constexpr, columns: tl.constexpr):
-    """Of one row of logits the greatest of each column but `never`, and the log of the sum of all exponentials."""
+def _fold(
+    logits, values, ids, stride, never, vocabulary: tl.constexpr, columns: tl.constexpr, height: tl.constexpr,
+    count: tl.constexpr, places: tl.constexpr,
+):  # fmt: skip
+    """Of one row the `count` greatest log-probabilities and their tokens; `height` and `places` are powers of two."""
     row = tl.program_id(0).to(tl.int64)
+    logits += row * stride
     column = tl.arange(0, columns)
     greatest = tl.full((columns,), float("-inf"), tl.float32)
-    choice = tl.full((columns,), float("-inf"), tl.float32)
+    choice = tl.full((columns,), LOWEST, tl.float32)
     total = tl.zeros((columns,), tl.float32)
     for first in range(0, vocabulary, columns):
-        place = first + column
-        logit = tl.load(logits + row * stride + place, mask=place < vocabulary, other=float("-inf")).to(tl.float32)
-        choice = tl.maximum(choice, tl.where(place == never, float("-inf"), logit))
+        token = first + column
+        logit = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
+        choice = tl.maximum(choice, tl.where(token == never, LOWEST, logit))
         higher = tl.maximum(greatest, logit)
         base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
         total = total * tl.exp(greatest - base) + tl.exp(logit - base)
         greatest = higher
     most = tl.max(greatest, 0)
-    tl.store(maxima + row * columns + column, choice)
-    tl.store(totals + row, most + tl.log(tl.sum(total * tl.exp(greatest - most), 0)))
+    total_log = most + tl.log(tl.sum(total * tl.exp(greatest - most), 0))
+    number = tl.arange(0, places)
+    best = tl.zeros((places,), tl.int32)
+    for n in range(count):
+        at = tl.argmax(choice, 0)
+        best = tl.where(number == n, at, best)
+        choice = tl.where(column == at, float("-inf"), choice)
+    token = tl.reshape(tl.arange(0, height)[:, None] * columns + best[None, :], (height * places,))
+    entry = tl.arange(0, height * places)
+    near = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
+    near = tl.where((token == never) | (token >= vocabulary), LOWEST, tl.maximum(near, LOWEST))
+    near = tl.where(entry % places < count, near, float("-inf"))
+    for n in range(count):
+        at = tl.argmax(near, 0)
+        is_it = entry == at
+        highest = tl.max(near, 0)
+        tl.store(values + row * count + n, tl.where(highest == LOWEST, float("-inf"), highest) - total_log)
+        tl.store(ids + row * count + n, tl.sum(tl.where(is_it, token, 0), 0).to(tl.int64))
+        near = tl.where(is_it, float("-inf"), near)
 
 
 def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
     """`most_probable_of` of `_top_k.py` for logits in 16 bits; these are not changed.
 
     Args:
-        logits: (rows, vocabulary), with at least `LEAST` tokens for each of the `COLUMNS`, and more columns than
-            `count`.
-        count: How many.
+        logits: (rows, vocabulary), with at least `LEAST` tokens for each of the `COLUMNS`.
+        count: How many, at most `MOST`.
         never: A token that is none of them, though it has its share of the probability.
 
     Returns:
         (rows, count) log-probabilities in nats, falling; their (rows, count) ids.
     """
     rows, vocabulary = logits.shape
-    maxima = logits.new_empty(rows, COLUMNS, dtype=torch.float32)
-    totals = logits.new_empty(rows, dtype=torch.float32)
-    _fold[(rows,)](logits, maxima, totals, logits.stride(0), never, vocabulary=vocabulary, columns=COLUMNS)
-    best = maxima.topk(count, -1, sorted=False).indices
-    height = -(-vocabulary // COLUMNS)
-    ids = (torch.arange(height, device=logits.device)[:, None] * COLUMNS + best[:, None]).flatten(1)
-    near = logits.gather(1, ids.clamp(max=vocabulary - 1)).float()
-    near.masked_fill_((ids >= vocabulary) | (ids == never), -torch.inf)
-    values, at = near.topk(count, -1)
-    return values.sub_(totals[:, None]), ids.gather(1, at)
+    columns = max(COLUMNS, triton.next_power_of_2(triton.cdiv(vocabulary, MOST_ROWS)))
+    height, places = (triton.next_power_of_2(n) for n in (triton.cdiv(vocabulary, columns), count))
+    values = logits.new_empty(rows, count, dtype=torch.float32)
+    ids = logits.new_empty(rows, count, dtype=torch.long)
+    with torch.cuda.device_of(logits):
+        _fold[(rows,)](logits, values, ids, logits.stride(0), never, vocabulary, columns, height, count, places)
+    return values, ids

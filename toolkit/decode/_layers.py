@@ -211,7 +211,7 @@ def compute_step(
     """
     x, first = _embedded(layers, ids, step), layers.norm_first
     for layer, cache, (keys, values) in zip(layers.layers, caches, source, strict=True):
-        x = _added(x, layer.steps_norm, first, partial(_to_steps, layer.steps, cache))
+        x = _added(x, layer.steps_norm, first, partial(_to_steps, layer.steps, cache, rows))
         x = _added(x, layer.source_norm, first, partial(_to_source, layer.source, keys, values, rows))
         x = _added(x, layer.narrow_norm, first, partial(_feed_forward, layer))
     return x if layers.last_norm is None else layers.last_norm(x)
@@ -239,7 +239,7 @@ def _embedded(layers: Layers, ids: Tensor, step: int | Tensor) -> Tensor:
     return x if layers.first_norm is None else layers.first_norm(x)
 
 
-def _to_steps(block: _Attention, cache: StepsLayer, x: Tensor) -> Tensor:
+def _to_steps(block: _Attention, cache: StepsLayer, rows: Rows, x: Tensor) -> Tensor:
     """Attention of every row to its own steps, the present one included."""
     if block.packed is None:
         query, key, value = (block.split(projection(x)) for projection in (block.query, block.key, block.value))
@@ -247,6 +247,8 @@ def _to_steps(block: _Attention, cache: StepsLayer, x: Tensor) -> Tensor:
     else:
         weights, biases = block.packed
         states = block.split(torch.baddbmm(biases, x.expand(3, *x.shape), weights))
+        if rows.kernels is not None:
+            return block.output(rows.kernels.own_steps(states, *cache.next_step(states), block.scaling).view_as(x))
         query = states[0]
         cache.append(states[1:])
     if x.device.type == "cpu" and cache.added is None:
@@ -258,6 +260,9 @@ def _to_steps(block: _Attention, cache: StepsLayer, x: Tensor) -> Tensor:
 def _to_source(block: _Attention, keys: Tensor, values: Tensor, rows: Rows, x: Tensor) -> Tensor:
     """Attention of every row to the source of its sentence."""
     query = block.query(x)
+    if rows.kernels is not None and rows.sentence is not None:
+        heads = block.split(query), keys.transpose(1, 2), values
+        return block.output(rows.kernels.sources(*heads, block.scaling, rows.sentence, rows.mask).view_as(x))
     if rows.grid is None:
         return block.output(attend_source(block.split(query), keys, values, block.scaling, rows).flatten(1))
     attended = attend_grid(query.view(-1, values.shape[-1]), keys, values, block.scaling, rows.grid, rows.mask)

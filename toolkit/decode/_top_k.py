@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from toolkit.system.errors import first_line
+from toolkit.decode._kernels import NARROW, tried
 
 COLUMN = 4, 12  # ours: fewest and most numbers of a column
-NARROW = (torch.bfloat16, torch.float16)
-CAPABILITY = 8, 0  # of a GPU that computes in bfloat16
-TRIED, TOLERANCE = (8, 4100), 1e-3  # ours: rows and tokens that a kernel is tried on; its greatest error in nats
+TRIED = 8, 4100  # ours: rows and tokens that a kernel is tried on
 SORTED_PARTLY = 64  # torch finds the k greatest of n in half the time where k * 64 <= n
 
 
@@ -63,28 +60,20 @@ def _most_probable_of_narrow(logits: Tensor, count: int, never: int) -> tuple[Te
 
 @functools.cache
 def _folding() -> Callable[[Tensor, int, int], tuple[Tensor, Tensor]] | None:
-    """The kernel of `_folded.py`, where Triton has one for the GPU and its numbers are right, chosen once."""
-    if torch.version.cuda is None or torch.cuda.get_device_capability() < CAPABILITY:
-        return None
-    try:
-        from toolkit.decode._folded import COLUMNS, LEAST, most_probable_folded
+    """The kernel of `_folded.py`, where there is one for the GPU, chosen once."""
+    return tried(_try_folding, "torch finds the best tokens")
 
-        logits = torch.randn(TRIED, device="cuda", generator=torch.Generator("cuda").manual_seed(0)).bfloat16()
-        values, _ = most_probable_folded(logits, 1, 0)
-        difference = (values - _most_probable_of_narrow(logits, 1, 0)[0]).abs().max().item()
-        if not difference < TOLERANCE:
-            raise ValueError(f"wanted the log-probabilities of torch, got a difference of {difference:.2g} nats")
-    except ImportError:
-        return None
-    except Exception as error:  # a compiler or a driver that Triton cannot use raises what it likes
-        print(f"Triton's kernel is not used, torch finds the best tokens: {first_line(error)}", file=sys.stderr)
-        return None
+
+def _try_folding() -> tuple[Callable[[Tensor, int, int], tuple[Tensor, Tensor]], float]:
+    from toolkit.decode._folded import COLUMNS, LEAST, MOST, most_probable_folded
 
     def chosen(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
-        fits = logits.shape[1] >= LEAST * COLUMNS and count < COLUMNS and logits.stride(1) == 1
+        fits = logits.shape[1] >= LEAST * COLUMNS and count <= MOST and logits.stride(1) == 1
         return (most_probable_folded if fits else _most_probable_of_narrow)(logits, count, never)
 
-    return chosen
+    logits = torch.randn(TRIED, device="cuda", generator=torch.Generator("cuda").manual_seed(0)).bfloat16()
+    values, _ = most_probable_folded(logits, 1, 0)
+    return chosen, (values - _most_probable_of_narrow(logits, 1, 0)[0]).abs().max().item()
 
 
 def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

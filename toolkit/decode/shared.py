@@ -14,9 +14,10 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
 from toolkit.decode._fixed import FixedSteps, fixed_steps_for
+from toolkit.decode._kernels import NARROW, attention_kernels
 from toolkit.decode._layers import LAYERED, Layers, SourceStates, compute_step, for_device, read_layers, source_states
 from toolkit.decode._source import encode_in_runs
-from toolkit.decode._top_k import NARROW, log_probabilities
+from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
@@ -61,6 +62,7 @@ class SharedEngine:
     Attributes:
         graphs: Whether the steps of a decoder of our own layers have fixed shapes, which a GPU replays as CUDA graphs;
             by default on a GPU. Elsewhere they give the same and are slower.
+        kernels: Whether Triton's kernels attend, where there are any (`_kernels.py`); by default they do.
 
     Raises:
         ValueError: A model of another family.
@@ -73,7 +75,7 @@ class SharedEngine:
                 f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; ExpandedEngine drives any other"
             )
         self.model, self.config, self.device = model, model.config, model.device
-        self.graphs = self.device.type == "cuda"
+        self.graphs, self.kernels = self.device.type == "cuda", True
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         bias = getattr(model, "final_logits_bias", None)
         self.bias = bias if bias is not None and bool(bias.any()) else None
@@ -118,9 +120,10 @@ class SharedEngine:
         sentence = _sentence_of_rows(self, len(sources), rows_each)
         cache = new_cache(keys, values, steps + len(self.given) - 1)
         source = [] if self.layers is None else for_device(keys, values)
-        state = _SharedState(sentence, 0, cache, Rows.of(keys, mask, sentence), source)
+        rows = Rows.of(keys, mask, sentence, attention_kernels(keys[0]) if self.kernels else None)
+        state = _SharedState(sentence, 0, cache, rows, source)
         fixed = fixed_steps_for(self.decoder, self.layers) if self.graphs and self.layers is not None else None
-        if fixed is not None and fixed.start(state, keys, values, state.rows, steps + len(self.given) - 1):
+        if fixed is not None and fixed.start(state, keys, values, rows, steps + len(self.given) - 1):
             state.fixed = fixed
         return _read_given(self, state)
 
