@@ -17,7 +17,7 @@ from transformers import AttentionInterface
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode._batched import Grid, attend, attend_grid
-from toolkit.decode._kernels import AttentionKernels
+from toolkit.decode._kernels import StepKernels
 from toolkit.decode._source import places
 
 NAME = "parabank_rows"
@@ -49,14 +49,12 @@ class Rows:
     width: int = 0
     count: int = 0
     grid: Grid | None = None
-    kernels: AttentionKernels | None = None
+    kernels: StepKernels | None = None
     sentence: Tensor | None = None
     bias: Tensor | None = None
 
     @classmethod
-    def of(
-        cls, keys: list[Tensor], mask: Tensor | None, sentence: Tensor, kernels: AttentionKernels | None = None
-    ) -> Rows:
+    def of(cls, keys: list[Tensor], mask: Tensor | None, sentence: Tensor, kernels: StepKernels | None = None) -> Rows:
         """The rows of sentences with these keys.
 
         Args:

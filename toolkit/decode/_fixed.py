@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from toolkit.decode._attention import Rows, StepsLayer
 from toolkit.decode._batched import Grid
 from toolkit.decode._graph import captured
-from toolkit.decode._kernels import AttentionKernels
+from toolkit.decode._kernels import StepKernels
 from toolkit.decode._layers import Layers, SourceStates, compute_step, is_plain
 from toolkit.system.memory import free_gpu_bytes
 
@@ -190,7 +190,7 @@ class FixedSteps:
         self.graphs: dict[Shape, Any] = {}  # the one that was replayed last is the last
         self.memory: Any = None  # which all graphs share, as one is replayed at a time
         self.source_shape = 0, 0
-        self.kernels: AttentionKernels | None = None
+        self.kernels: StepKernels | None = None
         self._owner: weakref.ref[Any] | None = None
         self._lock = threading.Lock()
 

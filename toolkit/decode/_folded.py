@@ -38,7 +38,8 @@ def _fold(
         choice = tl.maximum(choice, tl.where(token == never, LOWEST, logit))
         higher = tl.maximum(greatest, logit)
         base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
-        total = total * tl.exp(greatest - base) + tl.exp(logit - base)
+        share = tl.exp(tl.minimum(greatest, logit) - base)  # of the two, the greater has 1
+        total = tl.where(logit > greatest, total * share + 1.0, total + share)
         greatest = higher
     most = tl.max(greatest, 0)
     total_log = most + tl.log(tl.sum(total * tl.exp(greatest - most), 0))

@@ -8,41 +8,44 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from toolkit.system.errors import first_line
 
 CAPABILITY = 8, 0  # of a GPU that computes in bfloat16
 TOLERANCE = 1e-3  # ours: greatest difference from torch, in nats or of numbers about 1
 NARROW = (torch.bfloat16, torch.float16)
-ROWS, HEADS, DIM, STEPS, SENTENCES = 40, 4, 64, 21, 3  # ours: of the trial of attention
+ROWS, HEADS, DIM, STEPS, SENTENCES = 40, 4, 64, 21, 3  # ours: of the trial
 
 Kernel = TypeVar("Kernel")
 
 
-class AttentionKernels(NamedTuple):
-    """Attention of one query for each row.
+class StepKernels(NamedTuple):
+    """What a step of a decoder is computed with beside products of matrices.
 
     Attributes:
         own_steps: `attend_own_steps` of `_one_query.py`.
         sources: `attend_sources` of the same.
+        add_norm: `add_norm` of `_add_norm.py`.
     """
 
     own_steps: Callable[[Tensor, Tensor, int | Tensor, float], Tensor]
     sources: Callable[[Tensor, Tensor, Tensor, float, Tensor, Tensor | None], Tensor]
+    add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], Tensor]
 
 
-def attention_kernels(states: Tensor) -> AttentionKernels | None:
-    """The kernels for attention with such states; None where there are none: off a GPU, and in float64."""
-    return _attention_kernels() if states.is_cuda and states.dtype in (*NARROW, torch.float32) else None
+def step_kernels(states: Tensor) -> StepKernels | None:
+    """The kernels for such states; None where there are none: off a GPU, and in float64."""
+    return _step_kernels() if states.is_cuda and states.dtype in (*NARROW, torch.float32) else None
 
 
 @functools.cache
-def _attention_kernels() -> AttentionKernels | None:
-    return tried(_try_attention, "torch computes the attention")
+def _step_kernels() -> StepKernels | None:
+    return tried(_try_step, "torch computes the attention and the norms")
 
 
-def _try_attention() -> tuple[AttentionKernels, float]:
+def _try_step() -> tuple[StepKernels, float]:
+    from toolkit.decode._add_norm import add_norm
     from toolkit.decode._one_query import attend_own_steps, attend_sources
 
     def random(*size: int) -> Tensor:
@@ -58,7 +61,11 @@ def _try_attention() -> tuple[AttentionKernels, float]:
     source = attend_sources(states[0], keys.flatten(0, 1), values.flatten(0, 1), scaling, sentence, None)
     weights = (torch.einsum("rhd,rhtd->rht", states[0], keys[sentence]) * scaling).softmax(-1)
     differences.append(source - torch.einsum("rht,rhtd->rhd", weights, values[sentence]))
-    return AttentionKernels(attend_own_steps, attend_sources), torch.stack(differences).abs().max().item()
+    norm, (given, added) = nn.LayerNorm(HEADS * DIM, device="cuda"), states[:2].flatten(2)
+    wanted = norm(given + added)
+    differences.append((add_norm(given, added, norm, False) - wanted).view_as(own))
+    kernels = StepKernels(attend_own_steps, attend_sources, add_norm)
+    return kernels, torch.stack(differences).abs().max().item()
 
 
 def tried(trial: Callable[[], tuple[Kernel, float]], instead: str) -> Kernel | None:

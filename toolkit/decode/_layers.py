@@ -209,19 +209,39 @@ def compute_step(
     Returns:
         (rows, width).
     """
-    x, first = _embedded(layers, ids, step), layers.norm_first
+    x = _embedded(layers, ids, step)
+    blocks: list[tuple[Apply, Apply]] = []
     for layer, cache, (keys, values) in zip(layers.layers, caches, source, strict=True):
-        x = _added(x, layer.steps_norm, first, partial(_to_steps, layer.steps, cache, rows))
-        x = _added(x, layer.source_norm, first, partial(_to_source, layer.source, keys, values, rows))
-        x = _added(x, layer.narrow_norm, first, partial(_feed_forward, layer))
-    return x if layers.last_norm is None else layers.last_norm(x)
+        blocks += [
+            (layer.steps_norm, partial(_to_steps, layer.steps, cache, rows)),
+            (layer.source_norm, partial(_to_source, layer.source, keys, values, rows)),
+            (layer.narrow_norm, partial(_feed_forward, layer)),
+        ]
+    if not layers.norm_first:
+        for norm, block in blocks:
+            _, x = _sum_and_norm(block(x), x, norm, rows, False)
+        return x if layers.last_norm is None else layers.last_norm(x)
+    normed = blocks[0][0](x)
+    next_norms = [*(norm for norm, _ in blocks[1:]), layers.last_norm]
+    for (_, block), next_norm in zip(blocks, next_norms, strict=True):
+        x, normed = _sum_and_norm(block(normed), x, next_norm, rows, True)
+    return normed
 
 
-def _added(x: Tensor, norm: Apply, norm_first: bool, block: Apply) -> Tensor:
-    """A block with its residual connection and its norm."""
-    if norm_first:
-        return block(norm(x)).add_(x)
-    return norm(block(x).add_(x))
+def _sum_and_norm(states: Tensor, x: Tensor, norm: Apply | None, rows: Rows, keep: bool) -> tuple[Tensor, Tensor]:
+    """The sum of what a block gives and of its residual connection, and its norm.
+
+    Args:
+        states: What the block gives; overwritten.
+        x: What is added.
+        norm: None for the sum itself.
+        rows: For the kernels.
+        keep: Whether the caller needs the sum.
+    """
+    if rows.kernels is not None and type(norm) is nn.LayerNorm and norm.weight is not None:
+        return states, rows.kernels.add_norm(states, x, norm, keep)
+    total = states.add_(x)
+    return total, total if norm is None else norm(total)
 
 
 def _embedded(layers: Layers, ids: Tensor, step: int | Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from toolkit.decode._attention import Rows, attend_source
-from toolkit.decode._kernels import attention_kernels
+from toolkit.decode._kernels import step_kernels
 from toolkit.decode._source import encode_in_runs
 from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
@@ -72,7 +72,7 @@ class RecurrentEngine:
         self.refused = self._refused_tokens(sources)
         number = torch.promote_types(self.model.dtype, torch.float32)
         memory = [torch.zeros(len(sentence), self.config.d_model, dtype=number, device=self.device) for _ in keys]
-        return _RecurrentState(sentence, 0, memory, values, Rows.of(keys, mask, sentence, attention_kernels(keys[0])))
+        return _RecurrentState(sentence, 0, memory, values, Rows.of(keys, mask, sentence, step_kernels(keys[0])))
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values for `encode_in_runs`."""

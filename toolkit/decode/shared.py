@@ -14,7 +14,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 
 from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
 from toolkit.decode._fixed import FixedSteps, fixed_steps_for
-from toolkit.decode._kernels import NARROW, attention_kernels
+from toolkit.decode._kernels import NARROW, step_kernels
 from toolkit.decode._layers import LAYERED, Layers, SourceStates, compute_step, for_device, read_layers, source_states
 from toolkit.decode._source import encode_in_runs
 from toolkit.decode._top_k import log_probabilities
@@ -120,7 +120,7 @@ class SharedEngine:
         sentence = _sentence_of_rows(self, len(sources), rows_each)
         cache = new_cache(keys, values, steps + len(self.given) - 1)
         source = [] if self.layers is None else for_device(keys, values)
-        rows = Rows.of(keys, mask, sentence, attention_kernels(keys[0]) if self.kernels else None)
+        rows = Rows.of(keys, mask, sentence, step_kernels(keys[0]) if self.kernels else None)
         state = _SharedState(sentence, 0, cache, rows, source)
         fixed = fixed_steps_for(self.decoder, self.layers) if self.graphs and self.layers is not None else None
         if fixed is not None and fixed.start(state, keys, values, rows, steps + len(self.given) - 1):
