@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -49,13 +49,15 @@ SCORE_GAP = 1e-3  # ours: nats between the scores of two devices in float32
 SIZES = ((6, 512, 58_101), (12, 768, 58_101), (12, 1024, 256_206))  # layers of each side, width, vocabulary: OPUS-MT's,
 # that of larger models of Marian, NLLB-200's of 600 million weights
 SENTENCES = (20, 130)  # in a batch
+# whether there are graphs, and Triton's kernels
 WAYS = {"torch": (False, False), "torch, graphs": (True, False), "kernels": (False, True), "all": (True, True)}
-DEFAULT = "all"  # the way that a GPU takes by itself: whether there are graphs, and kernels
+DEFAULT = "all"  # the way that a GPU takes by itself
+FEW_WAYS = ("torch", DEFAULT)  # of the larger models
 BEAM, STEPS = 5, 38
 SCORING_TOKENS = (8192, 65_536)  # of a batch
 TRAINING_TOKENS = (4096, 32_768)  # of a batch
 TRAINING_VOCABULARY, TRAINING_LENGTH = 32_000, 32
-SHOWN_KERNELS = 8
+SHOWN_KERNELS = 12
 
 Job = tuple[list[list[int]], list[list[list[int]]], list[int]]
 Figures = dict[str, Any]
@@ -249,13 +251,13 @@ class Check:
         """A model whose outputs are long."""
         return random_model(layers, width, vocabulary, self.dtype, self.device, 3.0)
 
-    def sampler(self, layers: int, width: int, vocabulary: int, sentences: int) -> Figures:
-        """Samples under lists of forbidden phrases, in each way; the first run of two makes kernels and graphs."""
+    def sampler(self, layers: int, width: int, vocabulary: int, sentences: int, ways: Iterable[str]) -> Figures:
+        """Samples under lists of forbidden phrases, in some ways; the first run of two makes kernels and graphs."""
         model = self.model(layers, width, vocabulary)
         job = random_job(sentences, 15 if self.tiny else SAMPLES, vocabulary)
         figures: Figures = {"samples": len(job[2])}
         outputs: dict[str, list[Sample]] = {}
-        for way in WAYS:
+        for way in ways:
             engine = Counted(shared_engine(model, way))
             of_way: Figures = {}
             if self.device.type == "cuda":
@@ -348,6 +350,7 @@ class Check:
         kernels = sorted(profiler.key_averages(), key=lambda kernel: -kernel.self_device_time_total)
         return {
             "kernels_per_step": sum(kernel.count for kernel in kernels) / steps,
+            "gpu_ms_per_step": sum(kernel.self_device_time_total for kernel in kernels) / steps / 1e3,
             "busy": sum(kernel.self_device_time_total for kernel in kernels) / 1e6 / wall,
             "largest_kernels_ms_per_step": {
                 kernel.key[:80]: kernel.self_device_time_total / steps / 1e3 for kernel in kernels[:SHOWN_KERNELS]
@@ -393,13 +396,14 @@ class Check:
         _, _, vocabulary = self.sizes[0]
         for pieces in (vocabulary, -(-vocabulary // 64) * 64):
             yield f"logits, {pieces:,} pieces", partial(self.logits, pieces)
-        for layers, width, vocabulary in self.sizes:
-            size = f"{layers}+{layers} layers of {width}"
-            for sentences in (2,) if self.tiny else SENTENCES:
+        for number, (layers, width, vocabulary) in enumerate(self.sizes):
+            size, counts = f"{layers}+{layers} layers of {width}", (2,) if self.tiny else SENTENCES
+            for sentences in counts:
                 yield (
                     f"sampler, {size}, {sentences} sentences",
-                    partial(self.sampler, layers, width, vocabulary, sentences),
+                    partial(self.sampler, layers, width, vocabulary, sentences, FEW_WAYS if number else WAYS),
                 )
+            for sentences in counts if not number else ():
                 yield (
                     f"a step of the sampler, {size}, {sentences} sentences",
                     partial(self.sampler_profile, layers, width, vocabulary, sentences),
