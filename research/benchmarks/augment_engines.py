@@ -234,5 +234,7 @@ def kept_on_disk(job: Job, texts: list[str], folder: str) -> int:
 
     torch.set_num_threads(job.threads)
     data = Dataset.from_dict({"text": [f"{n} {text}" for n, text in enumerate(texts)]})
-    bigger = toolkit.augment(data, "text", output_dir=Path(folder, f"shards-{len(texts)}"), progress=False)
+    paraphraser = toolkit.Paraphraser(job.models["paraphraser"], lang="en")
+    folder_of_run = Path(folder, f"shards-{len(texts)}")
+    bigger = toolkit.augment(data, "text", paraphraser=paraphraser, output_dir=folder_of_run, progress=False)
     return len(bigger) - len(data)

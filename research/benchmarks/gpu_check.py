@@ -338,8 +338,8 @@ class Check:
         )
 
     def kernels(self, work: Callable[[], object], steps: int) -> Figures:
-        """Kernels of a step, the busy share of the GPU, and the largest kernels; nothing off a GPU."""
-        if self.device.type != "cuda":
+        """Kernels of a step, the busy share of the GPU, and the largest kernels; nothing where none can be watched."""
+        if self.device.type != "cuda" or torch.version.cuda is None:
             return {}
         self.synchronize()
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:

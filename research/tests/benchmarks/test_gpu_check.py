@@ -22,7 +22,7 @@ def test_every_part_runs_and_agrees():
 def test_it_runs_and_agrees_on_a_pretended_gpu():
     with pretended_cuda() as gpu:
         results, failed = gpu_check.run(gpu_check.Check(torch.device("cuda"), tiny=True), 600)
-    assert not failed, results
+    assert [name.startswith("a step of the sampler") for name in failed] == [True], results  # no profiler of kernels
     agreement = results["agreement with the CPU"]
     assert agreement["samples_equal"] == agreement["hypotheses_equal"] == dict.fromkeys(gpu_check.WAYS, 1)
     assert gpu.replays > 20
