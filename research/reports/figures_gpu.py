@@ -39,8 +39,8 @@ def gpu_check() -> str:
     below = (
         f"One {machine['gpu']}, torch {machine['torch']}, bfloat16, random weights, 150 samples of a sentence, the "
         f"faster of two runs, with the making of Python's objects. The card does "
-        f"{number(ceilings['product_tflops'], 0)} trillion operations a second in a product of large matrices; a launch "
-        f"takes the host "
+        f"{number(ceilings['product_tflops'], 0)} trillion operations a second in a product of large matrices; a "
+        f"launch takes the host "
         f"{number(ceilings['launch_microseconds'])} microseconds."
     )
     return table(["thousand tokens/s", "first run", *WAYS.values()], lines, below)
