@@ -1,4 +1,4 @@
-"""Triton's kernel for the most probable tokens: its numbers by Triton's interpreter, its machine code for an H100."""
+"""Triton's kernels for the best tokens: their numbers by Triton's interpreter, their machine code for an H100."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytest.importorskip("triton")
 
 NUMBERS = """
 import torch
-from toolkit.decode._folded import COLUMNS, LEAST, most_probable_folded
+from toolkit.decode._folded import COLUMNS, LEAST, log_probabilities_picked, most_probable_folded
 torch.manual_seed(0)
 for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
     for dtype in (torch.bfloat16, torch.float16):
@@ -24,6 +24,11 @@ for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
             logits[2, 5::COLUMNS] = -torch.inf  # a whole column
             logits[3, 100:100 + 2 * COLUMNS:COLUMNS] = 15  # two of the greatest in one column
             exact = logits.double().log_softmax(-1)
+            chosen = torch.tensor([never, 3, 5, 100 + COLUMNS])  # of the second and third row one without probability
+            for picked in (chosen, chosen.flip(0)):
+                wanted = exact.gather(1, picked[:, None])[:, 0]
+                found = log_probabilities_picked(logits, picked).double()
+                torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-5)
             exact[:, never] = -torch.inf
             before = logits.clone()
             values, ids = most_probable_folded(logits, count, never)
@@ -37,13 +42,17 @@ print("equal")
 MACHINE_CODE = """
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile
-from toolkit.decode._folded import COLUMNS, _fold
+from toolkit.decode._folded import COLUMNS, _fold, _pick
 types = {"logits": "*bf16", "values": "*fp32", "ids": "*i64", "stride": "i32", "never": "i32"}
 constants = {"vocabulary": 58_101, "columns": COLUMNS, "height": 64, "count": 14, "places": 16}
 source = ASTSource(_fold, types | dict.fromkeys(constants, "constexpr"), constants)
-made = compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
-loads = sum("ld.global" in line for line in made.asm["ptx"].splitlines())
-print(len(made.asm["cubin"]) > 1000, loads > 0)
+types = {"logits": "*bf16", "ids": "*i64", "values": "*fp32", "stride": "i32"}
+constants = {"vocabulary": 58_101, "columns": COLUMNS}
+picking = ASTSource(_pick, types | dict.fromkeys(constants, "constexpr"), constants)
+for kernel in (source, picking):
+    made = compile(kernel, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+    loads = sum("ld.global" in line for line in made.asm["ptx"].splitlines())
+    print(len(made.asm["cubin"]) > 1000, loads > 0)
 """
 
 
@@ -63,30 +72,45 @@ def test_its_log_probabilities_are_those_of_torch(tmp_path):
 
 @pytest.mark.slow
 def test_it_compiles_for_a_gpu(tmp_path):
-    assert run(MACHINE_CODE, tmp_path) == "True True"
+    assert run(MACHINE_CODE, tmp_path) == "True True\nTrue True"
 
 
 @pytest.fixture
 def gpu(monkeypatch):
     """As where torch was built for CUDA; tensors stay on the CPU."""
-    _top_k._folding.cache_clear()
+    folding = _top_k._folding
+    folding.cache_clear()
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
     randn, generator = torch.randn, torch.Generator
     monkeypatch.setattr(torch, "randn", lambda size, device, generator: randn(size, generator=generator))
     monkeypatch.setattr(torch, "Generator", lambda device: generator())
     yield
-    _top_k._folding.cache_clear()
+    folding.cache_clear()
 
 
-def test_a_kernel_with_wrong_numbers_is_not_used(gpu, monkeypatch, capsys):
+def best(logits, count, never):
+    """`most_probable_folded` by torch."""
+    return _top_k._most_probable_of_narrow(logits.clone(), count, never)
+
+
+def picked(logits, ids):
+    """`log_probabilities_picked` by torch."""
+    return logits.float().log_softmax(-1).gather(1, ids[:, None])[:, 0]
+
+
+@pytest.mark.parametrize("wrong", ["most_probable_folded", "log_probabilities_picked"])
+def test_a_kernel_with_wrong_numbers_is_not_used(wrong, gpu, monkeypatch, capsys):
     from toolkit.decode import _folded
 
-    def wrong(logits, count, never):
-        values, ids = _top_k._most_probable_of_narrow(logits.clone(), count, never)
+    def shifted(logits, count, never):
+        values, ids = best(logits, count, never)
         return values + 0.1, ids
 
-    monkeypatch.setattr(_folded, "most_probable_folded", wrong)
+    of_torch = {"most_probable_folded": best, "log_probabilities_picked": picked}
+    shifted_kernels = {"most_probable_folded": shifted, "log_probabilities_picked": lambda *of: picked(*of) + 0.1}
+    for name, kernel in (of_torch | {wrong: shifted_kernels[wrong]}).items():
+        monkeypatch.setattr(_folded, name, kernel)
     assert _top_k._folding() is None
     said = capsys.readouterr().err
     assert "Triton's kernel is not used" in said and "wanted torch's numbers, got a difference of 0.1" in said
@@ -104,18 +128,30 @@ def test_a_kernel_that_cannot_be_made_is_not_used(gpu, monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("Failed to find C compiler.\n")
 
 
-def test_a_kernel_with_the_numbers_of_torch_is_used_where_it_fits(gpu, monkeypatch):
+def test_kernels_with_the_numbers_of_torch_are_used_where_they_fit(gpu, monkeypatch):
     from toolkit.decode import _folded
 
     used = []
 
-    def right(logits, count, never):
-        used.append(logits.shape)
-        return _top_k._most_probable_of_narrow(logits.clone(), count, never)
+    def counted(kernel):
+        def call(logits, *arguments):
+            used.append((kernel.__name__, logits.shape[1]))
+            return kernel(logits, *arguments)
 
-    monkeypatch.setattr(_folded, "most_probable_folded", right)
-    chosen = _top_k._folding()
+        return call
+
+    monkeypatch.setattr(_folded, "most_probable_folded", counted(best))
+    monkeypatch.setattr(_folded, "log_probabilities_picked", counted(picked))
+    kernels = _top_k._folding()
+    monkeypatch.setattr(_top_k, "_folding", lambda: kernels)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", True)
     used.clear()
-    for width in (_folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS):
-        chosen(torch.zeros(2, width, dtype=torch.bfloat16), 3, 0)
-    assert used == [(2, _folded.LEAST * _folded.COLUMNS)]
+    few, enough = _folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS
+    for width, count in ((few, 3), (enough, 3), (enough, _folded.MOST + 1)):
+        logits = torch.zeros(2, width, dtype=torch.bfloat16)
+        _top_k.log_probabilities_of(logits.float(), torch.tensor([0, 1]))  # in 32 bits torch computes it
+        values, ids = _top_k.most_probable_of(logits.clone(), count, 0)
+        scores = _top_k.log_probabilities_of(logits, torch.tensor([0, 1]))
+        assert values.shape == ids.shape == (2, count) and scores.shape == (2,)
+        torch.testing.assert_close(values[:, 0], scores, atol=1e-2, rtol=1e-3)
+    assert used == [("picked", few), ("best", enough), ("picked", enough), ("picked", enough)]

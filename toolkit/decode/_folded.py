@@ -1,4 +1,4 @@
-"""The most probable tokens of each row on a GPU, by a kernel of Triton that reads every logit once.
+"""The most probable tokens of each row, and the log-probability of one, by kernels of Triton that read a logit once.
 
 Torch's `topk` reads the logits of a row some ten times, and their sum of exponentials needs another pass. The kernel
 folds a row into columns, and finds in one pass the greatest logit of each column and the sum of exponentials. The k
@@ -21,6 +21,22 @@ LOWEST = tl.constexpr(-3.4e38)
 
 
 @triton.jit
+def _counted(logit, greatest, total):
+    """The greatest logit of each column with one more, and the sum of exponentials, as shares of the greatest's."""
+    higher = tl.maximum(greatest, logit)
+    base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
+    share = tl.exp(tl.minimum(greatest, logit) - base)  # of the two, the greater has 1
+    return higher, tl.where(logit > greatest, total * share + 1.0, total + share)
+
+
+@triton.jit
+def _log_of_sum(greatest, total):
+    """The log of the sum of exponentials of all columns."""
+    most = tl.max(greatest, 0)
+    return most + tl.log(tl.sum(total * tl.exp(greatest - most), 0))
+
+
+@triton.jit
 def _fold(
     logits, values, ids, stride, never, vocabulary: tl.constexpr, columns: tl.constexpr, height: tl.constexpr,
     count: tl.constexpr, places: tl.constexpr,
@@ -36,13 +52,8 @@ def _fold(
         token = first + column
         logit = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
         choice = tl.maximum(choice, tl.where(token == never, LOWEST, logit))
-        higher = tl.maximum(greatest, logit)
-        base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
-        share = tl.exp(tl.minimum(greatest, logit) - base)  # of the two, the greater has 1
-        total = tl.where(logit > greatest, total * share + 1.0, total + share)
-        greatest = higher
-    most = tl.max(greatest, 0)
-    total_log = most + tl.log(tl.sum(total * tl.exp(greatest - most), 0))
+        greatest, total = _counted(logit, greatest, total)
+    total_log = _log_of_sum(greatest, total)
     number = tl.arange(0, places)
     best = tl.zeros((places,), tl.int32)
     for n in range(count):
@@ -63,11 +74,32 @@ def _fold(
         near = tl.where(is_it, float("-inf"), near)
 
 
+@triton.jit
+def _pick(logits, ids, values, stride, vocabulary: tl.constexpr, columns: tl.constexpr):
+    """Of one row the log-probability of a token."""
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * stride
+    column = tl.arange(0, columns)
+    greatest = tl.full((columns,), float("-inf"), tl.float32)
+    total = tl.zeros((columns,), tl.float32)
+    for first in range(0, vocabulary, columns):
+        token = first + column
+        logit = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
+        greatest, total = _counted(logit, greatest, total)
+    picked = tl.load(logits + tl.load(ids + row)).to(tl.float32)
+    tl.store(values + row, picked - _log_of_sum(greatest, total))
+
+
+def folds(logits: Tensor, count: int) -> bool:
+    """Whether `most_probable_folded` is for such logits and so many tokens."""
+    return logits.shape[1] >= LEAST * COLUMNS and count <= MOST and logits.stride(1) == 1
+
+
 def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
     """`most_probable_of` of `_top_k.py` for logits in 16 bits; these are not changed.
 
     Args:
-        logits: (rows, vocabulary), with at least `LEAST` tokens for each of the `COLUMNS`.
+        logits: (rows, vocabulary), dense within a row, with at least `LEAST` tokens for each of the `COLUMNS`.
         count: How many, at most `MOST`.
         never: A token that is none of them, though it has its share of the probability.
 
@@ -82,3 +114,19 @@ def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor
     with torch.cuda.device_of(logits):
         _fold[(rows,)](logits, values, ids, logits.stride(0), never, vocabulary, columns, height, count, places)
     return values, ids
+
+
+def log_probabilities_picked(logits: Tensor, ids: Tensor) -> Tensor:
+    """`log_probabilities_of` of `_top_k.py` for logits in 16 bits.
+
+    Args:
+        logits: (rows, vocabulary), dense within a row.
+        ids: (rows,) tokens.
+
+    Returns:
+        (rows,) in nats.
+    """
+    values = torch.empty(len(logits), dtype=torch.float32, device=logits.device)
+    with torch.cuda.device_of(logits):
+        _pick[(len(logits),)](logits, ids, values, logits.stride(0), logits.shape[1], COLUMNS)
+    return values

@@ -236,7 +236,7 @@ def _sum_and_norm(states: Tensor, x: Tensor, norm: Apply | None, rows: Rows, kee
         x: What is added.
         norm: None for the sum itself.
         rows: For the kernels.
-        keep: Whether the caller needs the sum.
+        keep: Whether the caller needs the sum; without it the first of the two is of no use.
     """
     if rows.kernels is not None and type(norm) is nn.LayerNorm and norm.weight is not None:
         return states, rows.kernels.add_norm(states, x, norm, keep)

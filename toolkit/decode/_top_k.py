@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +25,22 @@ def log_probabilities(logits: Tensor) -> Tensor:
     return torch.log_softmax(exact, -1, out=exact)
 
 
+def log_probabilities_of(logits: Tensor, ids: Tensor) -> Tensor:
+    """The log-probability of one token of each row; the logits may be overwritten.
+
+    Args:
+        logits: (rows, vocabulary).
+        ids: (rows,) tokens.
+
+    Returns:
+        (rows,) in nats, in float32 or more exact.
+    """
+    kernels = _folding() if logits.is_cuda and logits.dtype in NARROW and logits.stride(1) == 1 else None
+    if kernels is None:
+        return log_probabilities(logits).gather(1, ids[:, None])[:, 0]
+    return kernels.picked(logits, ids)
+
+
 def most_probable_of(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
     """The most probable tokens of each row; the logits are overwritten.
 
@@ -36,8 +53,10 @@ def most_probable_of(logits: Tensor, count: int, never: int) -> tuple[Tensor, Te
         (rows, count) log-probabilities in nats, falling; their (rows, count) ids.
     """
     if logits.dtype in NARROW:
-        folded = _folding() if logits.is_cuda else None
-        return (folded or _most_probable_of_narrow)(logits, count, never)
+        kernels = _folding() if logits.is_cuda else None
+        if kernels is not None and kernels.fits(logits, count):
+            return kernels.best(logits, count, never)
+        return _most_probable_of_narrow(logits, count, never)
     logprobs = log_probabilities(logits)
     logprobs[:, never] = -torch.inf
     return top(logprobs, count)
@@ -58,22 +77,35 @@ def _most_probable_of_narrow(logits: Tensor, count: int, never: int) -> tuple[Te
     return values.float().sub_(total[:, None]), ids
 
 
+class _Folding(NamedTuple):
+    """The kernels of `_folded.py`.
+
+    Attributes:
+        best: `most_probable_folded`.
+        fits: Whether that one is for such logits and so many tokens.
+        picked: `log_probabilities_picked`.
+    """
+
+    best: Callable[[Tensor, int, int], tuple[Tensor, Tensor]]
+    fits: Callable[[Tensor, int], bool]
+    picked: Callable[[Tensor, Tensor], Tensor]
+
+
 @functools.cache
-def _folding() -> Callable[[Tensor, int, int], tuple[Tensor, Tensor]] | None:
-    """The kernel of `_folded.py`, where there is one for the GPU, chosen once."""
+def _folding() -> _Folding | None:
+    """The kernels of `_folded.py`, where there are any for the GPU, chosen once."""
     return tried(_try_folding, "torch finds the best tokens")
 
 
-def _try_folding() -> tuple[Callable[[Tensor, int, int], tuple[Tensor, Tensor]], float]:
-    from toolkit.decode._folded import COLUMNS, LEAST, MOST, most_probable_folded
-
-    def chosen(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
-        fits = logits.shape[1] >= LEAST * COLUMNS and count <= MOST and logits.stride(1) == 1
-        return (most_probable_folded if fits else _most_probable_of_narrow)(logits, count, never)
+def _try_folding() -> tuple[_Folding, float]:
+    from toolkit.decode._folded import folds, log_probabilities_picked, most_probable_folded
 
     logits = torch.randn(TRIED, device="cuda", generator=torch.Generator("cuda").manual_seed(0)).bfloat16()
-    values, _ = most_probable_folded(logits, 1, 0)
-    return chosen, (values - _most_probable_of_narrow(logits, 1, 0)[0]).abs().max().item()
+    values, ids = most_probable_folded(logits, 1, 0)
+    picked = log_probabilities_picked(logits, ids[:, 0])
+    wanted = _most_probable_of_narrow(logits, 1, 0)[0]
+    difference = torch.maximum((values - wanted).abs().max(), (picked - wanted[:, 0]).abs().max())
+    return _Folding(most_probable_folded, folds, log_probabilities_picked), difference.item()
 
 
 def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
