@@ -69,6 +69,22 @@ def gpu_generate() -> str:
     return table(head, lines, "Without constraints, which `generate` has for all sentences alike only.")
 
 
+def gpu_summary() -> str:
+    """What a model of OPUS-MT's size does on a GPU, beside `generate`."""
+    results = benchmark("gpu_check")["results"]
+    (layers, width, _), sentences = SIZES[0], SENTENCES[-1]
+    ways, part = results[SAMPLER.format(layers, width, sentences)], results[GENERATE.format(layers, width)]
+    sampled, beam = (
+        number(part[f"{work}_tokens_per_second"] / part[f"{work}_tokens_by_generate_per_second"])
+        for work in ("sampled", "beam")
+    )
+    return (
+        f"{_thousand(_fastest(ways['all']))} thousand tokens a second with a model of OPUS-MT's size and "
+        f"{ways['samples']:,} samples in a batch; with {part['samples']:,} samples it is {sampled} times as fast as "
+        f"`generate`, in beam search {beam} times"
+    )
+
+
 def gpu_step() -> str:
     """What a step of the sampler takes: kernels, waits, and the GPU's own time, for 3,000 and 19,500 samples."""
     results, lines = benchmark("gpu_check")["results"], []
@@ -148,6 +164,7 @@ def gpu_host() -> str:
 MADE = (
     gpu_check,
     gpu_generate,
+    gpu_summary,
     gpu_step,
     gpu_share,
     gpu_training,
