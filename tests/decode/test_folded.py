@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -10,10 +11,11 @@ from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.decode import _top_k
 
 pytest.importorskip("triton")
+CPU = torch.device("cpu")
 
 NUMBERS = """
 import torch
-from toolkit.decode._folded import COLUMNS, LEAST, log_probabilities_picked, most_probable_folded
+from toolkit.decode._folded import COLUMNS, LEAST, best_folded, log_probabilities_picked
 torch.manual_seed(0)
 for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
     for dtype in (torch.bfloat16, torch.float16):
@@ -31,20 +33,23 @@ for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
                 torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-5)
             exact[:, never] = -torch.inf
             before = logits.clone()
-            values, ids = most_probable_folded(logits, count, never)
+            values, ids = best_folded(logits, count, never)
             torch.testing.assert_close(values.double(), exact.topk(count).values, atol=1e-4, rtol=1e-5)
             torch.testing.assert_close(values.double(), exact.gather(1, ids), atol=1e-4, rtol=1e-5)
             finite = values > -torch.inf
             assert not (ids[finite] == never).any() and torch.equal(before, logits)
             assert all(len(set(row[kept].tolist())) == kept.sum() for row, kept in zip(ids, finite))
+            logits[0, 70] = torch.nan  # of a broken model
+            assert best_folded(logits, count, never)[0].isnan().all(1).tolist() == [True, False, False, False]
+            assert log_probabilities_picked(logits, chosen).isnan().tolist() == [True, False, False, False]
 print("equal")
 """
 MACHINE_CODE = """
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile
 from toolkit.decode._folded import COLUMNS, _fold, _pick
-types = {"logits": "*bf16", "values": "*fp32", "ids": "*i64", "stride": "i32", "never": "i32"}
-constants = {"vocabulary": 58_101, "columns": COLUMNS, "height": 64, "count": 14, "places": 16}
+types = {"logits": "*bf16", "values": "*fp32", "ids": "*i64", "stride": "i32", "never": "i32", "count": "i32"}
+constants = {"vocabulary": 58_101, "columns": COLUMNS, "height": 64, "places": 16}
 source = ASTSource(_fold, types | dict.fromkeys(constants, "constexpr"), constants)
 types = {"logits": "*bf16", "ids": "*i64", "values": "*fp32", "stride": "i32"}
 constants = {"vocabulary": 58_101, "columns": COLUMNS}
@@ -81,17 +86,17 @@ def gpu(monkeypatch):
     folding = _top_k._folding
     folding.cache_clear()
     monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-    randn, generator = torch.randn, torch.Generator
-    monkeypatch.setattr(torch, "randn", lambda size, device, generator: randn(size, generator=generator))
-    monkeypatch.setattr(torch, "Generator", lambda device: generator())
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
     yield
     folding.cache_clear()
 
 
 def best(logits, count, never):
-    """`most_probable_folded` by torch."""
-    return _top_k._most_probable_of_narrow(logits.clone(), count, never)
+    """`best_folded` by torch."""
+    exact = logits.float().log_softmax(-1)
+    exact[:, never] = -torch.inf
+    return exact.topk(count)
 
 
 def picked(logits, ids):
@@ -99,7 +104,7 @@ def picked(logits, ids):
     return logits.float().log_softmax(-1).gather(1, ids[:, None])[:, 0]
 
 
-@pytest.mark.parametrize("wrong", ["most_probable_folded", "log_probabilities_picked"])
+@pytest.mark.parametrize("wrong", ["best_folded", "log_probabilities_picked"])
 def test_a_kernel_with_wrong_numbers_is_not_used(wrong, gpu, monkeypatch, capsys):
     from toolkit.decode import _folded
 
@@ -107,11 +112,11 @@ def test_a_kernel_with_wrong_numbers_is_not_used(wrong, gpu, monkeypatch, capsys
         values, ids = best(logits, count, never)
         return values + 0.1, ids
 
-    of_torch = {"most_probable_folded": best, "log_probabilities_picked": picked}
-    shifted_kernels = {"most_probable_folded": shifted, "log_probabilities_picked": lambda *of: picked(*of) + 0.1}
+    of_torch = {"best_folded": best, "log_probabilities_picked": picked}
+    shifted_kernels = {"best_folded": shifted, "log_probabilities_picked": lambda *of: picked(*of) + 0.1}
     for name, kernel in (of_torch | {wrong: shifted_kernels[wrong]}).items():
         monkeypatch.setattr(_folded, name, kernel)
-    assert _top_k._folding() is None
+    assert _top_k._folding(CPU) is None
     said = capsys.readouterr().err
     assert "Triton's kernel is not used" in said and "wanted torch's numbers, got a difference of 0.1" in said
     assert said.count("\n") == 1
@@ -123,8 +128,8 @@ def test_a_kernel_that_cannot_be_made_is_not_used(gpu, monkeypatch, capsys):
     def failing(logits, count, never):
         raise RuntimeError("Failed to find C compiler.\nPlease specify one")
 
-    monkeypatch.setattr(_folded, "most_probable_folded", failing)
-    assert _top_k._folding() is None
+    monkeypatch.setattr(_folded, "best_folded", failing)
+    assert _top_k._folding(CPU) is None
     assert capsys.readouterr().err.endswith("Failed to find C compiler.\n")
 
 
@@ -140,11 +145,11 @@ def test_kernels_with_the_numbers_of_torch_are_used_where_they_fit(gpu, monkeypa
 
         return call
 
-    monkeypatch.setattr(_folded, "most_probable_folded", counted(best))
+    monkeypatch.setattr(_folded, "best_folded", counted(best))
     monkeypatch.setattr(_folded, "log_probabilities_picked", counted(picked))
-    kernels = _top_k._folding()
-    monkeypatch.setattr(_top_k, "_folding", lambda: kernels)
-    monkeypatch.setattr(torch.Tensor, "is_cuda", True)
+    kernels = _top_k._folding(CPU)
+    monkeypatch.setattr(_top_k, "_folding", lambda device: kernels)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", True)  # of tensors of the CPU
     used.clear()
     few, enough = _folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS
     for width, count in ((few, 3), (enough, 3), (enough, _folded.MOST + 1)):

@@ -189,7 +189,7 @@ def test_samples_and_hypotheses_with_kernels_are_those_of_plain_steps(kernels, m
 
 def test_kernels_are_for_a_gpu_and_32_or_16_bits(monkeypatch):
     chosen = OF_TORCH
-    monkeypatch.setattr(_kernels, "_step_kernels", lambda: chosen)
+    monkeypatch.setattr(_kernels, "_step_kernels", lambda device: chosen)
     assert _kernels.step_kernels(torch.zeros(1)) is None
     with pretended_cuda():
         found = [_kernels.step_kernels(torch.zeros(1, device="cuda", dtype=getattr(torch, name))) for name in
@@ -205,13 +205,13 @@ def test_kernels_with_wrong_numbers_are_not_used(wrong, monkeypatch, capsys):
         kernel = of_torch if name != wrong else lambda *arguments, right=of_torch: right(*arguments) + 0.01
         where = (_add_norm, name) if name == "add_norm" else (_one_query, f"attend_{name}")
         monkeypatch.setattr(*where, kernel)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     generator = torch.Generator
     monkeypatch.setattr(torch, "Generator", lambda device: generator())
     _kernels._step_kernels.cache_clear()
     with pretended_cuda(), monkeypatch.context() as patched:
         patched.setattr(torch.version, "cuda", "13.0")
-        assert (_kernels._step_kernels() is None) == bool(wrong)
+        assert (_kernels._step_kernels(torch.device("cuda", 0)) is None) == bool(wrong)
     _kernels._step_kernels.cache_clear()
     begin = "Triton's kernel is not used, torch computes the attention and the norms: wanted torch's numbers"
     assert capsys.readouterr().err.startswith(begin) if wrong else not capsys.readouterr().err

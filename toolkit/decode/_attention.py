@@ -37,7 +37,7 @@ class Rows:
         width: The greatest number of live rows of a sentence.
         count: Rows.
         grid: The same for attention on a device that is no CPU; None on one, and where there are kernels.
-        kernels: Of Triton, which attend instead; None where there are none.
+        kernels: Of Triton, which compute the attention and the norms instead; None where there are none.
         sentence: (rows,) the number of each row's sentence, for the kernels; None without them.
         bias: (steps, heads) added to self-attention scores by distance, of the last layer that has such a bias (T5);
             None without any.
@@ -107,7 +107,7 @@ class StepsLayer(DynamicLayer):
             place.copy_(written)
 
     def next_step(self, states: Tensor) -> tuple[Tensor, int | Tensor]:
-        """Where the caller is to write a step: the states of all steps, and its number.
+        """Where the caller is to write a step, which is counted: the states of all steps, and its number.
 
         Args:
             states: (..., rows, heads, dim) of the step.
@@ -115,6 +115,7 @@ class StepsLayer(DynamicLayer):
         if not self.used:
             self.rows = states.shape[-3]
             self.states = states.new_empty(2, self.steps, *states.shape[-3:])
+        assert self.used < self.steps, "a kernel would write behind the states"
         self.used += 1
         return self.states, self.used - 1
 

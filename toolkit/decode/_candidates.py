@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 from toolkit.decode._allocation import allocate
 from toolkit.decode._automata import CLOSE_WORD, NO_PIECE
 from toolkit.decode._constraint_state import ConstraintState
-from toolkit.decode._top_k import log_probabilities, most_probable_of, top
+from toolkit.decode._top_k import log_probabilities, most_probable_folded, top
 from toolkit.decode.engine import IDS, Engine
 from toolkit.decode.lexical import LexicalConstraints
 
@@ -130,14 +130,17 @@ def _propose(
     permitted = None if state is None else _Permitted.of(state)
     tokens, gained = [], []
     for part, logits in engine.logits(hidden):
-        if permitted is None:
-            values, ids = most_probable_of(logits, count, engine.pad)
+        wanted = min(count, logits.shape[1])
+        folded = most_probable_folded(logits, wanted, engine.pad) if permitted is None else None
+        if folded is not None:
+            values, ids = folded
         else:
             logprobs = log_probabilities(logits)
             logprobs[:, engine.pad] = NEVER
-            permitted.mask(logprobs, part, engine.eos)
-            values, ids = top(logprobs, min(count, logprobs.shape[1]))
-            if permitted.next_pieces.shape[1]:
+            if permitted is not None:
+                permitted.mask(logprobs, part, engine.eos)
+            values, ids = top(logprobs, wanted)
+            if permitted is not None and permitted.next_pieces.shape[1]:
                 more = permitted.continuations(logprobs, part, engine.pad)
                 values = torch.cat([values, logprobs.gather(1, more).masked_fill(repeated(more), NEVER)], 1)
                 ids = torch.cat([ids, more], 1)

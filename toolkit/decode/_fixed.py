@@ -159,7 +159,7 @@ class _FixedLayer(StepsLayer):
         self.states, self.rows, self.used, self.step, self.added = states, shape.rows, shape.steps, step, added
 
     def next_step(self, states: Tensor) -> tuple[Tensor, int | Tensor]:
-        """See `StepsLayer.next_step`."""
+        """See `StepsLayer.next_step`; `FixedSteps` counts the step."""
         return self.states, self.step
 
     def append(self, *states: Tensor) -> None:
@@ -276,6 +276,7 @@ class FixedSteps:
             (rows, width) hidden states, which the next step overwrites; None where the step could not be captured.
         """
         buffers = self._held()
+        assert self.used < buffers.steps, "a kernel would write behind the states"
         buffers.ids[: self.rows].copy_(ids)
         buffers.step.fill_(self.used)
         if self.has_moved:
@@ -302,7 +303,7 @@ class FixedSteps:
                 self.memory = torch.cuda.graph_pool_handle()
             try:
                 graph = captured(partial(self._compute, shape), self.memory, self._held().states.device)
-            except RuntimeError as error:  # of a driver, an operation that waits, or memory
+            except Exception as error:  # of a driver, an operation that waits, memory, or a compiler
                 self.is_refused = not isinstance(error, torch.OutOfMemoryError)
                 _tell_plain(str(error).splitlines()[0] if self.is_refused else TOO_LITTLE)
                 return False

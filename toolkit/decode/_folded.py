@@ -23,7 +23,7 @@ LOWEST = tl.constexpr(-3.4e38)
 @triton.jit
 def _counted(logit, greatest, total):
     """The greatest logit of each column with one more, and the sum of exponentials, as shares of the greatest's."""
-    higher = tl.maximum(greatest, logit)
+    higher = tl.maximum(greatest, logit, propagate_nan=tl.PropagateNan.ALL)  # of a broken model
     base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
     share = tl.exp(tl.minimum(greatest, logit) - base)  # of the two, the greater has 1
     return higher, tl.where(logit > greatest, total * share + 1.0, total + share)
@@ -36,10 +36,10 @@ def _log_of_sum(greatest, total):
     return most + tl.log(tl.sum(total * tl.exp(greatest - most), 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "never"])
 def _fold(
-    logits, values, ids, stride, never, vocabulary: tl.constexpr, columns: tl.constexpr, height: tl.constexpr,
-    count: tl.constexpr, places: tl.constexpr,
+    logits, values, ids, stride, never, count, vocabulary: tl.constexpr, columns: tl.constexpr, height: tl.constexpr,
+    places: tl.constexpr,
 ):  # fmt: skip
     """Of one row the `count` greatest log-probabilities and their tokens; `height` and `places` are powers of two."""
     row = tl.program_id(0).to(tl.int64)
@@ -91,11 +91,11 @@ def _pick(logits, ids, values, stride, vocabulary: tl.constexpr, columns: tl.con
 
 
 def folds(logits: Tensor, count: int) -> bool:
-    """Whether `most_probable_folded` is for such logits and so many tokens."""
+    """Whether `best_folded` is for such logits and so many tokens."""
     return logits.shape[1] >= LEAST * COLUMNS and count <= MOST and logits.stride(1) == 1
 
 
-def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
+def best_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
     """`most_probable_of` of `_top_k.py` for logits in 16 bits; these are not changed.
 
     Args:
@@ -112,7 +112,7 @@ def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor
     values = logits.new_empty(rows, count, dtype=torch.float32)
     ids = logits.new_empty(rows, count, dtype=torch.long)
     with torch.cuda.device_of(logits):
-        _fold[(rows,)](logits, values, ids, logits.stride(0), never, vocabulary, columns, height, count, places)
+        _fold[(rows,)](logits, values, ids, logits.stride(0), never, count, vocabulary, columns, height, places)
     return values, ids
 
 

@@ -36,49 +36,58 @@ class StepKernels(NamedTuple):
 
 def step_kernels(states: Tensor) -> StepKernels | None:
     """The kernels for such states; None where there are none: off a GPU, and in float64."""
-    return _step_kernels() if states.is_cuda and states.dtype in (*NARROW, torch.float32) else None
+    return _step_kernels(states.device) if states.is_cuda and states.dtype in (*NARROW, torch.float32) else None
 
 
 @functools.cache
-def _step_kernels() -> StepKernels | None:
-    return tried(_try_step, "torch computes the attention and the norms")
+def _step_kernels(device: torch.device) -> StepKernels | None:
+    return tried(_try_step, device, "torch computes the attention and the norms")
 
 
-def _try_step() -> tuple[StepKernels, float]:
+def _try_step(device: torch.device) -> tuple[StepKernels, float]:
+    """The kernels, and their greatest difference from torch in float64, which no setting makes less exact."""
     from toolkit.decode._add_norm import add_norm
     from toolkit.decode._one_query import attend_own_steps, attend_sources
 
     def random(*size: int) -> Tensor:
-        return torch.randn(size, device="cuda", generator=generator)
+        return torch.randn(size, device=device, generator=generator)
 
-    generator, scaling = torch.Generator("cuda").manual_seed(0), DIM**-0.5
+    generator, scaling = torch.Generator(device).manual_seed(0), DIM**-0.5
     states, cache = random(3, ROWS, HEADS, DIM), random(2, STEPS, ROWS, HEADS, DIM)
-    own = attend_own_steps(states, cache, STEPS - 1, scaling)
-    weights = (torch.einsum("rhd,trhd->trh", states[0], cache[0]) * scaling).softmax(0)
-    differences = [own - torch.einsum("trh,trhd->rhd", weights, cache[1])]
+    own = attend_own_steps(states, cache, torch.tensor([STEPS - 1], device=device), scaling)
+    query, (all_keys, all_values) = states[0].double(), cache.double()
+    weights = (torch.einsum("rhd,trhd->trh", query, all_keys) * scaling).softmax(0)
+    differences = [own - torch.einsum("trh,trhd->rhd", weights, all_values)]
     keys, values = random(2, SENTENCES, HEADS, STEPS, DIM)
-    sentence = torch.arange(ROWS, device="cuda") % SENTENCES
-    source = attend_sources(states[0], keys.flatten(0, 1), values.flatten(0, 1), scaling, sentence, None)
-    weights = (torch.einsum("rhd,rhtd->rht", states[0], keys[sentence]) * scaling).softmax(-1)
-    differences.append(source - torch.einsum("rht,rhtd->rhd", weights, values[sentence]))
-    norm, (given, added) = nn.LayerNorm(HEADS * DIM, device="cuda"), states[:2].flatten(2)
-    wanted = norm(given + added)
-    differences.append((add_norm(given, added, norm, False) - wanted).view_as(own))
+    sentence = torch.arange(ROWS, device=device) % SENTENCES
+    is_padding = torch.arange(STEPS, device=device) > STEPS // 2
+    mask = torch.zeros(SENTENCES * HEADS, 1, STEPS, device=device).masked_fill_(is_padding, -torch.inf)
+    source = attend_sources(states[0], keys.flatten(0, 1), values.flatten(0, 1), scaling, sentence, mask)
+    scores = torch.einsum("rhd,rhtd->rht", query, keys[sentence].double()) * scaling
+    weights = scores.masked_fill(is_padding, -torch.inf).softmax(-1)
+    differences.append(source - torch.einsum("rht,rhtd->rhd", weights, values[sentence].double()))
+    norm, (given, added) = nn.LayerNorm(HEADS * DIM, device=device), states[:2].flatten(2)
+    total = given.double() + added.double()
+    normed = add_norm(given, added, norm, True)
+    wanted = nn.functional.layer_norm(total, total.shape[-1:], norm.weight.double(), norm.bias.double(), norm.eps)
+    differences += [(found - right).view_as(own) for found, right in ((normed, wanted), (given, total))]
     kernels = StepKernels(attend_own_steps, attend_sources, add_norm)
     return kernels, torch.stack(differences).abs().max().item()
 
 
-def tried(trial: Callable[[], tuple[Kernel, float]], instead: str) -> Kernel | None:
-    """A kernel, where Triton has one for the GPU and its numbers are right; one line says so where they are not.
+def tried(trial: Callable[[torch.device], tuple[Kernel, float]], device: torch.device, instead: str) -> Kernel | None:
+    """A kernel, where Triton has one for a GPU and its numbers are right; one line says so where they are not.
 
     Args:
-        trial: Gives the kernel and its greatest difference from torch.
+        trial: Gives the kernel and its greatest difference from torch on a device.
+        device: The GPU.
         instead: What happens without it.
     """
-    if torch.version.cuda is None or torch.cuda.get_device_capability() < CAPABILITY:
+    if torch.version.cuda is None or torch.cuda.get_device_capability(device) < CAPABILITY:
         return None
     try:
-        kernel, difference = trial()
+        with torch.cuda.device(device):
+            kernel, difference = trial(device)
         if not difference < TOLERANCE:
             raise ValueError(f"wanted torch's numbers, got a difference of {difference:.2g}")
     except ImportError:

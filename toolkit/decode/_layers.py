@@ -3,7 +3,8 @@
 `transformers` computes a step of one token with the operations of a whole text: shapes that are split and joined,
 masks, dropout, caches behind interfaces. On a GPU the host needs longer for them than the device for the products. Here
 a step is the arithmetic alone. The weights are those of the loaded model, and a layer that is no plain `nn.Linear`
-(packed, 8-bit, adapted) is called as it is.
+(packed, 8-bit, adapted) is called as it is. Hooks of plain layers do not run, nor those of norms where kernels compute
+them (`_kernels.py`).
 
 On a CPU the operations and their order are those of the model's own decoder, so that every bit of the result is.
 """
@@ -239,6 +240,7 @@ def _sum_and_norm(states: Tensor, x: Tensor, norm: Apply | None, rows: Rows, kee
         keep: Whether the caller needs the sum; without it the first of the two is of no use.
     """
     if rows.kernels is not None and type(norm) is nn.LayerNorm and norm.weight is not None:
+        states = states.contiguous()
         return states, rows.kernels.add_norm(states, x, norm, keep)
     total = states.add_(x)
     return total, total if norm is None else norm(total)
@@ -281,7 +283,7 @@ def _to_source(block: _Attention, keys: Tensor, values: Tensor, rows: Rows, x: T
     """Attention of every row to the source of its sentence."""
     query = block.query(x)
     if rows.kernels is not None and rows.sentence is not None:
-        heads = block.split(query), keys.transpose(1, 2), values
+        heads = block.split(query.contiguous()), keys.transpose(1, 2), values
         return block.output(rows.kernels.sources(*heads, block.scaling, rows.sentence, rows.mask).view_as(x))
     if rows.grid is None:
         return block.output(attend_source(block.split(query), keys, values, block.scaling, rows).flatten(1))

@@ -12,7 +12,7 @@ from torch import Tensor
 from toolkit.decode._kernels import NARROW, tried
 
 COLUMN = 4, 12  # ours: fewest and most numbers of a column
-TRIED = 8, 4100  # ours: rows and tokens that a kernel is tried on
+TRIED, COUNT = (8, 4100), 3  # ours: rows and tokens that the kernels are tried on, and how many tokens are found
 SORTED_PARTLY = 64  # torch finds the k greatest of n in half the time where k * 64 <= n
 
 
@@ -35,14 +35,24 @@ def log_probabilities_of(logits: Tensor, ids: Tensor) -> Tensor:
     Returns:
         (rows,) in nats, in float32 or more exact.
     """
-    kernels = _folding() if logits.is_cuda and logits.dtype in NARROW and logits.stride(1) == 1 else None
+    kernels = _folding(logits.device) if _may_fold(logits) else None
     if kernels is None:
         return log_probabilities(logits).gather(1, ids[:, None])[:, 0]
     return kernels.picked(logits, ids)
 
 
+def most_probable_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor] | None:
+    """`most_probable_of` by Triton's kernel, whose sums are in float32; None where there is none for such logits."""
+    kernels = _folding(logits.device) if _may_fold(logits) else None
+    return kernels.best(logits, count, never) if kernels is not None and kernels.fits(logits, count) else None
+
+
+def _may_fold(logits: Tensor) -> bool:
+    return logits.is_cuda and logits.dtype in NARROW and logits.stride(1) == 1
+
+
 def most_probable_of(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
-    """The most probable tokens of each row; the logits are overwritten.
+    """The most probable tokens of each row; the logits may be overwritten.
 
     Args:
         logits: (rows, vocabulary).
@@ -52,10 +62,10 @@ def most_probable_of(logits: Tensor, count: int, never: int) -> tuple[Tensor, Te
     Returns:
         (rows, count) log-probabilities in nats, falling; their (rows, count) ids.
     """
+    folded = most_probable_folded(logits, count, never)
+    if folded is not None:
+        return folded
     if logits.dtype in NARROW:
-        kernels = _folding() if logits.is_cuda else None
-        if kernels is not None and kernels.fits(logits, count):
-            return kernels.best(logits, count, never)
         return _most_probable_of_narrow(logits, count, never)
     logprobs = log_probabilities(logits)
     logprobs[:, never] = -torch.inf
@@ -81,7 +91,7 @@ class _Folding(NamedTuple):
     """The kernels of `_folded.py`.
 
     Attributes:
-        best: `most_probable_folded`.
+        best: `best_folded`.
         fits: Whether that one is for such logits and so many tokens.
         picked: `log_probabilities_picked`.
     """
@@ -92,20 +102,22 @@ class _Folding(NamedTuple):
 
 
 @functools.cache
-def _folding() -> _Folding | None:
+def _folding(device: torch.device) -> _Folding | None:
     """The kernels of `_folded.py`, where there are any for the GPU, chosen once."""
-    return tried(_try_folding, "torch finds the best tokens")
+    return tried(_try_folding, device, "torch finds the best tokens")
 
 
-def _try_folding() -> tuple[_Folding, float]:
-    from toolkit.decode._folded import folds, log_probabilities_picked, most_probable_folded
+def _try_folding(device: torch.device) -> tuple[_Folding, float]:
+    from toolkit.decode._folded import best_folded, folds, log_probabilities_picked
 
-    logits = torch.randn(TRIED, device="cuda", generator=torch.Generator("cuda").manual_seed(0)).bfloat16()
-    values, ids = most_probable_folded(logits, 1, 0)
-    picked = log_probabilities_picked(logits, ids[:, 0])
-    wanted = _most_probable_of_narrow(logits, 1, 0)[0]
-    difference = torch.maximum((values - wanted).abs().max(), (picked - wanted[:, 0]).abs().max())
-    return _Folding(most_probable_folded, folds, log_probabilities_picked), difference.item()
+    logits = torch.randn(TRIED, device=device, generator=torch.Generator(device).manual_seed(0)).bfloat16()
+    values, ids = best_folded(logits, COUNT, 0)
+    exact = logits.double().log_softmax(-1)
+    differences = [values - exact.gather(1, ids), log_probabilities_picked(logits, ids[:, 0])[:, None] - values[:, :1]]
+    exact[:, 0] = -torch.inf
+    differences.append(values - exact.topk(COUNT).values)
+    difference = torch.cat(differences, 1).abs().max()
+    return _Folding(best_folded, folds, log_probabilities_picked), difference.item()
 
 
 def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -62,7 +62,8 @@ class SharedEngine:
     Attributes:
         graphs: Whether the steps of a decoder of our own layers have fixed shapes, which a GPU replays as CUDA graphs;
             by default on a GPU. Elsewhere they give the same and are slower.
-        kernels: Whether Triton's kernels attend, where there are any (`_kernels.py`); by default they do.
+        kernels: Whether Triton's kernels compute the attention and the norms, where there are any (`_kernels.py`); by
+            default they do. With them steps of many rows are no graphs (`_fixed.py`).
 
     Raises:
         ValueError: A model of another family.
