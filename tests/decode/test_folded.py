@@ -154,9 +154,9 @@ def test_kernels_with_the_numbers_of_torch_are_used_where_they_fit(gpu, monkeypa
     few, enough = _folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS
     for width, count in ((few, 3), (enough, 3), (enough, _folded.MOST + 1)):
         logits = torch.zeros(2, width, dtype=torch.bfloat16)
-        _top_k.log_probabilities_of(logits.float(), torch.tensor([0, 1]))  # in 32 bits torch computes it
+        _top_k.token_log_probabilities(logits.float(), torch.tensor([0, 1]))  # in 32 bits torch computes it
         values, ids = _top_k.most_probable_of(logits.clone(), count, 0)
-        scores = _top_k.log_probabilities_of(logits, torch.tensor([0, 1]))
+        scores = _top_k.token_log_probabilities(logits, torch.tensor([0, 1]))
         assert values.shape == ids.shape == (2, count) and scores.shape == (2,)
         torch.testing.assert_close(values[:, 0], scores, atol=1e-2, rtol=1e-3)
     assert used == [("picked", few), ("best", enough), ("picked", enough), ("picked", enough)]

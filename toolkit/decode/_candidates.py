@@ -130,8 +130,8 @@ def _propose(
     permitted = None if state is None else _Permitted.of(state)
     tokens, gained = [], []
     for part, logits in engine.logits(hidden):
-        wanted = min(count, logits.shape[1])
-        folded = most_probable_folded(logits, wanted, engine.pad) if permitted is None else None
+        proposals = min(count, logits.shape[1])
+        folded = most_probable_folded(logits, proposals, engine.pad) if permitted is None else None
         if folded is not None:
             values, ids = folded
         else:
@@ -139,7 +139,7 @@ def _propose(
             logprobs[:, engine.pad] = NEVER
             if permitted is not None:
                 permitted.mask(logprobs, part, engine.eos)
-            values, ids = top(logprobs, wanted)
+            values, ids = top(logprobs, proposals)
             if permitted is not None and permitted.next_pieces.shape[1]:
                 more = permitted.continuations(logprobs, part, engine.pad)
                 values = torch.cat([values, logprobs.gather(1, more).masked_fill(repeated(more), NEVER)], 1)

@@ -21,7 +21,7 @@ LOWEST = tl.constexpr(-3.4e38)
 
 
 @triton.jit
-def _counted(logit, greatest, total):
+def _add_logit(logit, greatest, total):
     """The greatest logit of each column with one more, and the sum of exponentials, as shares of the greatest's."""
     higher = tl.maximum(greatest, logit, propagate_nan=tl.PropagateNan.ALL)  # of a broken model
     base = tl.where(higher == float("-inf"), 0.0, higher)  # of a column without any probability
@@ -52,7 +52,7 @@ def _fold(
         token = first + column
         logit = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
         choice = tl.maximum(choice, tl.where(token == never, LOWEST, logit))
-        greatest, total = _counted(logit, greatest, total)
+        greatest, total = _add_logit(logit, greatest, total)
     total_log = _log_of_sum(greatest, total)
     number = tl.arange(0, places)
     best = tl.zeros((places,), tl.int32)
@@ -85,7 +85,7 @@ def _pick(logits, ids, values, stride, vocabulary: tl.constexpr, columns: tl.con
     for first in range(0, vocabulary, columns):
         token = first + column
         logit = tl.load(logits + token, mask=token < vocabulary, other=float("-inf")).to(tl.float32)
-        greatest, total = _counted(logit, greatest, total)
+        greatest, total = _add_logit(logit, greatest, total)
     picked = tl.load(logits + tl.load(ids + row)).to(tl.float32)
     tl.store(values + row, picked - _log_of_sum(greatest, total))
 
@@ -117,7 +117,7 @@ def best_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]
 
 
 def log_probabilities_picked(logits: Tensor, ids: Tensor) -> Tensor:
-    """`log_probabilities_of` of `_top_k.py` for logits in 16 bits.
+    """`token_log_probabilities` of `_top_k.py` for logits in 16 bits.
 
     Args:
         logits: (rows, vocabulary), dense within a row.

@@ -41,7 +41,7 @@ def step_kernels(states: Tensor) -> StepKernels | None:
 
 @functools.cache
 def _step_kernels(device: torch.device) -> StepKernels | None:
-    return tried(_try_step, device, "torch computes the attention and the norms")
+    return kernel_after_trial(_try_step, device, "torch computes the attention and the norms")
 
 
 def _try_step(device: torch.device) -> tuple[StepKernels, float]:
@@ -66,16 +66,18 @@ def _try_step(device: torch.device) -> tuple[StepKernels, float]:
     scores = torch.einsum("rhd,rhtd->rht", query, keys[sentence].double()) * scaling
     weights = scores.masked_fill(is_padding, -torch.inf).softmax(-1)
     differences.append(source - torch.einsum("rht,rhtd->rhd", weights, values[sentence].double()))
-    norm, (given, added) = nn.LayerNorm(HEADS * DIM, device=device), states[:2].flatten(2)
-    total = given.double() + added.double()
-    normed = add_norm(given, added, norm, True)
-    wanted = nn.functional.layer_norm(total, total.shape[-1:], norm.weight.double(), norm.bias.double(), norm.eps)
-    differences += [(found - right).view_as(own) for found, right in ((normed, wanted), (given, total))]
+    norm, (of_block, residual) = nn.LayerNorm(HEADS * DIM, device=device), states[:2].flatten(2)
+    total = of_block.double() + residual.double()
+    normed = add_norm(of_block, residual, norm, True)
+    exact_norms = nn.functional.layer_norm(total, total.shape[-1:], norm.weight.double(), norm.bias.double(), norm.eps)
+    differences += [(normed - exact_norms).view_as(own), (of_block - total).view_as(own)]
     kernels = StepKernels(attend_own_steps, attend_sources, add_norm)
     return kernels, torch.stack(differences).abs().max().item()
 
 
-def tried(trial: Callable[[torch.device], tuple[Kernel, float]], device: torch.device, instead: str) -> Kernel | None:
+def kernel_after_trial(
+    trial: Callable[[torch.device], tuple[Kernel, float]], device: torch.device, instead: str
+) -> Kernel | None:
     """A kernel, where Triton has one for a GPU and its numbers are right; one line says so where they are not.
 
     Args:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from toolkit.decode._kernels import NARROW, tried
+from toolkit.decode._kernels import NARROW, kernel_after_trial
 
 COLUMN = 4, 12  # ours: fewest and most numbers of a column
 TRIED, COUNT = (8, 4100), 3  # ours: rows and tokens that the kernels are tried on, and how many tokens are found
@@ -25,7 +25,7 @@ def log_probabilities(logits: Tensor) -> Tensor:
     return torch.log_softmax(exact, -1, out=exact)
 
 
-def log_probabilities_of(logits: Tensor, ids: Tensor) -> Tensor:
+def token_log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
     """The log-probability of one token of each row; the logits may be overwritten.
 
     Args:
@@ -104,7 +104,7 @@ class _Folding(NamedTuple):
 @functools.cache
 def _folding(device: torch.device) -> _Folding | None:
     """The kernels of `_folded.py`, where there are any for the GPU, chosen once."""
-    return tried(_try_folding, device, "torch finds the best tokens")
+    return kernel_after_trial(_try_folding, device, "torch finds the best tokens")
 
 
 def _try_folding(device: torch.device) -> tuple[_Folding, float]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from toolkit.decode._attention import Rows, attend_source
 from toolkit.decode._kernels import step_kernels
 from toolkit.decode._source import encode_in_runs
-from toolkit.decode._top_k import log_probabilities_of
+from toolkit.decode._top_k import token_log_probabilities
 from toolkit.decode.engine import (
     State,
     _moved,
@@ -129,7 +129,7 @@ class RecurrentEngine:
         if refused is not None:
             hidden = _beside(hidden, _sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [
-            log_probabilities_of(logits, tokens.flatten()[part]) for part, logits in self._logits(hidden, refused)
+            token_log_probabilities(logits, tokens.flatten()[part]) for part, logits in self._logits(hidden, refused)
         ]
         return torch.cat(scores).view_as(tokens)
 

@@ -17,7 +17,7 @@ from toolkit.decode._fixed import FixedSteps, fixed_steps_for
 from toolkit.decode._kernels import NARROW, step_kernels
 from toolkit.decode._layers import LAYERED, Layers, SourceStates, compute_step, for_device, read_layers, source_states
 from toolkit.decode._source import encode_in_runs
-from toolkit.decode._top_k import log_probabilities_of
+from toolkit.decode._top_k import token_log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
@@ -183,7 +183,7 @@ class SharedEngine:
             use_cache=False,
         ).last_hidden_state[:, len(self.given) - 1 :]
         logprobs = [
-            log_probabilities_of(logits, output_ids.flatten()[part])
+            token_log_probabilities(logits, output_ids.flatten()[part])
             for part, logits in self.logits(hidden.flatten(0, 1))
         ]
         return torch.cat(logprobs).view_as(output_ids)
