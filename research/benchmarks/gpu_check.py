@@ -287,6 +287,7 @@ class Check:
         sentences, of_beam = (2, 2) if self.tiny else SENTENCES
         engine = engine_of(model)
         sources, _, keys = random_job(max(sentences, of_beam), samples, vocabulary)
+        used_keys = keys[: sentences * samples]
         ids = torch.tensor(sources, device=self.device)
         pad = vocabulary - 1
         common: dict[str, Any] = {"max_new_tokens": STEPS, "suppress_tokens": [pad]}
@@ -298,7 +299,6 @@ class Check:
         def sampled() -> int:
             return sum(len(one.ids) for one in sample(engine, sources[:sentences], None, used_keys, TOP_K, STEPS))
 
-        used_keys = keys[: sentences * samples]
         work: dict[str, Callable[[], int]] = {
             "sampled_tokens": sampled,
             "sampled_tokens_by_generate": lambda: generated(
