@@ -141,6 +141,7 @@ class Check:
         self.device, self.tiny = device, tiny
         self.dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         self.sizes = ((1, 64, 501),) if tiny else SIZES
+        self.samples = 15 if tiny else SAMPLES
 
     def synchronize(self) -> None:
         """Wait for the device."""
@@ -254,7 +255,7 @@ class Check:
     def sampler(self, layers: int, width: int, vocabulary: int, sentences: int, ways: Iterable[str]) -> Figures:
         """Samples under lists of forbidden phrases, in some ways; the first run of two makes kernels and graphs."""
         model = self.model(layers, width, vocabulary)
-        job = random_job(sentences, 15 if self.tiny else SAMPLES, vocabulary)
+        job = random_job(sentences, self.samples, vocabulary)
         figures: Figures = {"samples": len(job[2])}
         outputs: dict[str, list[Sample]] = {}
         for way in ways:
@@ -283,7 +284,7 @@ class Check:
 
     def beside_generate(self, layers: int, width: int, vocabulary: int) -> Figures:
         """Samples and beam search without constraints, by the engine and by `generate` of transformers."""
-        model, samples = self.model(layers, width, vocabulary), 15 if self.tiny else SAMPLES
+        model, samples = self.model(layers, width, vocabulary), self.samples
         sentences, of_beam = (2, 2) if self.tiny else SENTENCES
         engine = engine_of(model)
         sources, _, keys = random_job(max(sentences, of_beam), samples, vocabulary)
@@ -324,7 +325,7 @@ class Check:
         if self.device.type != "cuda":
             return {}
         engine = Counted(engine_of(self.model(layers, width, vocabulary)))
-        job = random_job(sentences, 15 if self.tiny else SAMPLES, vocabulary)
+        job = random_job(sentences, self.samples, vocabulary)
         sample(cast(Engine, engine), *job, TOP_K, STEPS)
         torch.cuda.set_sync_debug_mode("warn")
         engine.steps = 0

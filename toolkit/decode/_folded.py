@@ -91,8 +91,8 @@ def _pick(logits, ids, values, stride, vocabulary: tl.constexpr, columns: tl.con
 
 
 def folds(logits: Tensor, count: int) -> bool:
-    """Whether `best_folded` is for such logits and so many tokens."""
-    return logits.shape[1] >= LEAST * COLUMNS and count <= MOST and logits.stride(1) == 1
+    """Whether `best_folded` is for so wide logits, dense within a row, and so many tokens."""
+    return logits.shape[1] >= LEAST * COLUMNS and count <= MOST
 
 
 def best_folded(logits: Tensor, count: int, never: int) -> tuple[Tensor, Tensor]:
