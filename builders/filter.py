@@ -23,12 +23,12 @@ from toolkit.package.folder import check_version, is_parabank
 from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
-from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
+from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_by_usable, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import MANIFEST, check_output_folder
 from toolkit.system.ranges import Dtype, checked_by
 from toolkit.system.settings import SETTINGS
-from toolkit.system.whole_files import read_record, remove_unfinished
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -113,7 +113,8 @@ def filter_parabank(settings: Filter) -> dict:
     condition, and to other ranks.
 
     A paraphrase that does not meet the condition is refused; a candidate that only lost to it may take its place, as
-    the recipe of the parabank ranks them. Thresholds of the run stay: what it refused by them does not come back.
+    the recipe of the parabank ranks them. Thresholds of the run stay: what it refused by them does not come back. Where
+    the run had a judge, the paraphrases are ranked by it, and no candidate comes back that it has not read.
 
     Where models of meaning are given, they measure the paraphrases first, and only these. The scores stay beside the
     run, so that another condition on them measures nothing again, and a command that was ended goes on. Every process
@@ -150,11 +151,13 @@ def filter_parabank(settings: Filter) -> dict:
     if models is not None:
         shards, signatures = _measure(shards, models, settings.dtype, state)
     choice = {"where": where, "ranks": ranks} | signatures
-    rank, pieces = RANKINGS[recorded["builder"]](recorded), _load_pieces(recorded)
+    is_judged = recorded.get("min_usable") is not None
+    rank = rank_by_usable if is_judged else RANKINGS[recorded["builder"]](recorded)
+    pieces = _load_pieces(recorded)
     first, last = parse_ranks(ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
-        write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last))
+        write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last, is_judged))
 
     if state.is_main_process:
         _remove_other(folder, recorded | choice, new_parabank)
@@ -197,6 +200,7 @@ def _measure(
 
     from toolkit.data.progress import rows_bar
     from toolkit.score.meaning import load_meaning
+    from toolkit.system.lock import held
     from toolkit.system.processes import mine, wait
 
     scorer = load_meaning(models, dtype, state.device)
@@ -205,27 +209,21 @@ def _measure(
     measured_by = scorer.signatures | contents_of_run({}, local_models)  # two models may have the same name
     digest = hashlib.blake2b(json.dumps(measured_by, sort_keys=True).encode(), digest_size=4).hexdigest()
     folder = shards[0].parent / f"measured-{digest}"
-    if state.is_main_process:
-        folder.mkdir(exist_ok=True)
-        remove_unfinished(folder)
-    wait(state)
     own_shards = list(mine(shards, state))
     counts = {shard: pq.read_metadata(shard).num_rows for shard in own_shards}
-    finished_rows = sum(count for shard, count in counts.items() if (folder / shard.name).exists())
     stages = len(scorer.signatures)
     waiting = 0
-    with (
-        torch.inference_mode(),
-        rows_bar(sum(counts.values()), finished_rows, stages, "measuring", state.is_main_process),
-    ):
-        for shard in own_shards:
-            try:
-                copy_shards([shard], folder, lambda shard, copy: write_shard(copy, scorer.fill(read_shard(shard))))
-            except Submitted as submitted:
-                waiting += submitted.count
-    if waiting:
-        raise RuntimeError(str(Submitted(waiting)))
-    wait(state)
+    with held(folder, state), torch.inference_mode():
+        finished_rows = sum(count for shard, count in counts.items() if (folder / shard.name).exists())
+        with rows_bar(sum(counts.values()), finished_rows, stages, "measuring", state.is_main_process):
+            for shard in own_shards:
+                try:
+                    copy_shards([shard], folder, lambda shard, copy: write_shard(copy, scorer.fill(read_shard(shard))))
+                except Submitted as submitted:
+                    waiting += submitted.count
+        if waiting:
+            raise RuntimeError(str(Submitted(waiting)))
+        wait(state)
     return [folder / shard.name for shard in shards], scorer.signatures
 
 

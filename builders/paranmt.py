@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
+from toolkit.chat.settings import LM
 from toolkit.data.rows import Row
 from toolkit.models.coverage import of_language
 from toolkit.package.parquet import finished_shards
@@ -108,19 +109,23 @@ def build(run: ParaNMTRun) -> dict:
     """Build the parabank of a bitext and package it.
 
     The selection (`by` and the settings that need it) may change between the calls of a run, because it does not change
-    the run's shards.
+    the run's shards. It is not so of the seed where a language model
+    writes the candidates, because the replies have it, too.
 
     Returns:
         What `builders.build.build_parabank` returns, with its errors.
     """
     models = {"forward": run.forward, "semantic_model": run.semantic_model}
+    choice = asdict(DecileSettings())
+    if run.generator == LM:
+        del choice["seed"]  # also that of the replies, which the shards hold
     return build_parabank(
         run,
         "paranmt",
         {"bitext": [*run.bitext]},
         models,
         _load,
-        recorded=replace(run, **asdict(DecileSettings())),
+        recorded=replace(run, **choice),
         choose=lambda state: chosen(run, state),
     )
 

@@ -33,6 +33,7 @@ TASKS = {  # training file, and test file; without one, TEST_ROWS random rows ar
     "SUBJ": ("subj.all", None),
     "CR": ("custrev.all", None),
 }
+FIVE_CLASSES = {"SST-5": ("stsa.fine.train", "stsa.fine.dev")}  # by name alone: its sentences are those of SST-2
 TEST_ROWS = 1000
 NEGATED = (" n 't", " n't", "n 't")  # as the files cut "don't"
 
@@ -41,7 +42,7 @@ Texts = Mapping[str, Sequence[str]]  # the new texts of each text, best first
 
 def task(data: Path, name: str) -> tuple[Dataset, Dataset]:
     """The training and the test rows of a task, as running text: the files hold tokens with spaces between them."""
-    train_file, test_file = TASKS[name]
+    train_file, test_file = (TASKS | FIVE_CLASSES)[name]
     train = rows(data, train_file)
     if test_file is not None:
         return dataset(train), dataset(rows(data, test_file))

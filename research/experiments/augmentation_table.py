@@ -1,11 +1,12 @@
-r"""Does augmentation help where there are few training rows? TREC, SST-2, SUBJ and CR, by several ways to augment.
+r"""Does augmentation help where there are few training rows? TREC, SST-2, SUBJ, CR or SST-5, several ways to augment.
 
     python -m research.experiments.augmentation_table --data DIR --work build/augmentation \
         --json research/experiments/results/augmentation_table.json
 
 DIR holds classification/ and lexical/. Of each class 16, 64 and 256 rows are drawn (all rows of a smaller class), ten
 times; every arm trains on the same rows with the same seeds. The texts are tokens in lower case, and are joined to
-running text first, for all arms. SST-2 is tested on its development set, the others on 1,000 rows that are held out.
+running text first, for all arms. SST-2 and SST-5 are tested on their development sets, the others on 1,000 held-out
+rows. SST-5 runs only where --tasks names it.
 
 - none: the rows alone. oversampling: each row as often as in the other arms, but no new text.
 - EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
@@ -36,6 +37,7 @@ from sentence_transformers import SentenceTransformer
 
 from research.experiments import eda
 from research.experiments.augmentation_data import (
+    FIVE_CLASSES,
     TASKS,
     Remembering,
     Texts,
@@ -156,7 +158,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--classifier", choices=["embeddings", "words", "finetuned"], default="embeddings")
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=[*TASKS, *FIVE_CLASSES], default=list(TASKS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[16, 64, 256])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=60)

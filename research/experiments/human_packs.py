@@ -74,16 +74,27 @@ def write_pairs(folder: Path, name: str, references: Texts, texts: Texts) -> Pat
 
 
 def our_texts(references: dict[str, str], folder: Path) -> dict[str, Texts]:
-    """The first output of each of our systems for each reference that it has one for."""
+    """The first output of each of our systems for each reference that it has one for; those of before are read."""
     found: dict[str, Texts] = {}
     for name in (STARTER, BEST):
+        path = folder / f"{name.replace('/', ' ')}.tsv"
+        if path.exists():
+            lines = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+            by_reference = dict(lines)
+            found[name] = {key: by_reference[one] for key, one in references.items() if one in by_reference}
+            continue
         outputs = Paraphraser(name, lang="en").paraphrase(list(references.values()), n=1)
         found[name] = {key: some[0] for key, some in zip(references, outputs, strict=True) if some}
+        write_pairs(folder, path.stem, references, found[name])
     text = folder / "references.txt"
     text.write_text("".join(f"{one}\n" for one in references.values()), encoding="utf-8")
     output = folder / "parabank2"
     if not (output / "README.md").exists():
-        build_parabank2(ParaBank2TextRun(text=[str(text)], lang="en", pivot=PIVOT, output_dir=str(output)))
+        build_parabank2(
+            ParaBank2TextRun(
+                text=[str(text)], lang="en", pivot=PIVOT, output_dir=str(output), min_chars=1, max_chars=1000
+            )
+        )
     first = {row.reference: row.paraphrases[0].text for row in read_references(output) if row.paraphrases}
     found["ParaBank 2"] = {key: first[one] for key, one in references.items() if one in first}
     return found

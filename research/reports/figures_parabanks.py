@@ -73,6 +73,25 @@ def setting_cells(setting: dict) -> list[str]:
     return [f"{number(m['kept'])} %", cosine, bleu, number(m["among_ranks"]), number(m["paraphrases"], 2)]
 
 
+def quality_grid() -> str:
+    """Meaning against diversity by the rate of constraints and the limit of the dual score, beside beam search."""
+    record = experiment("quality_grid")["results"]
+    lines = []
+    for setting in sorted(record["settings"], key=lambda one: (one["constraint_rate"], -one["max_dual_nll"])):
+        m = setting["mean"]
+        lines.append(
+            [
+                *(str(setting[name]) for name in ("constraint_rate", "max_dual_nll")),
+                f"{number(m['kept'])} %",
+                *(number(m[name], 3) for name in ("cosine_1", "beam_cosine", "cosine_5")),
+                *(number(m[name]) for name in ("bleu_1", "beam_bleu", "bleu_5", "among_ranks")),
+            ]
+        )
+    head = ["rate", "limit", "references kept", "cosine, rank 1", "cosine, beam search", "cosine, rank 5"]
+    head += ["1-BLEU, rank 1", "1-BLEU, beam search", "1-BLEU, rank 5", "1-BLEU between ranks"]
+    return table(head, lines, f"{record['references']} references, {len(record['settings'][0]['by_seed'])} seeds.")
+
+
 def quality_guards() -> str:
     """The same settings with and without guards."""
     names = ("paper_settings", "paper_guards", "demo_rate", "demo_guards")
@@ -359,7 +378,7 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu,
+    quality, quality_grid, quality_short, quality_guards, quality_by_rank, starters, back_translation, decoding_bleu,
     side_by_side, between_systems, orders, second_corpus, authors, bleu_by_length, same_as_28, news_kept, judged,
     most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip

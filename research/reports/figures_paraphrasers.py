@@ -369,7 +369,7 @@ def which_paraphraser() -> str:
         f"{number(tokens['dollars_per_thousand'], 2)} dollars"
     )
     return table(
-        ["", "1,000 sentences take", "and cost", "licence of the output", "read by people here"],
+        ["", "1,000 sentences take", "and cost", "licence of the output", "judged here, by language models"],
         [
             ["two translators with a language model (`best` after `make demo`)", times[0], "no money",
              "the models'", read],

@@ -27,8 +27,10 @@ from toolkit.augmentation.adapters import (
     TextAugmenter,
     contrastive_pairs,
 )
+from toolkit.paraphraser import names
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.starters import STARTERS
 
 TEXTS = [
     "The elevator is broken.",
@@ -93,6 +95,16 @@ def test_a_cache_holds_the_paraphrases_of_one_paraphraser_with_its_settings(trai
     paraphraser.settings = replace(settings, pool=2)
     with pytest.raises(ValueError, match=r"wanted a cache of starter/paraphraser .*, got one of starter/paraphraser "):
         CollateAugmenter(collate, "text", share=1.0, cache=cache, paraphraser=paraphraser)(list(train)[:2])
+
+
+def test_a_cache_of_the_best_paraphraser_is_not_that_of_another_which_is_installed_later(train, tmp_path, monkeypatch):
+    augmenter = CollateAugmenter(collate, "text", cache=tmp_path / "copies.sqlite")
+    augmenter.opened().close()
+    monkeypatch.setattr(names, "packaged", lambda name: STARTERS / "en-de")
+    with pytest.raises(
+        ValueError, match=r"wanted a cache of starter/en-pt > starter/pt-en .*, got one of starter/para"
+    ):
+        augmenter.opened()
 
 
 def test_collating_nothing_and_badly(train):

@@ -374,6 +374,27 @@ def test_paraphrases_may_be_looked_up(train, tmp_path, demo_parabank):
     assert [row["text"] for row in new_of(found)] == ["THE DOG SLEEPS", "It is raining again."]
 
 
+@pytest.mark.parametrize("text", ["where are you", "Press “exit”", "I wo n't go .", " a text\t", "Where are you?"])
+def test_pairs_of_the_very_same_text_are_found(tmp_path, text):
+    file = tmp_path / "bank.jsonl"
+    file.write_text(json.dumps({"sentence1": text, "sentence2": "Something quite different."}))
+    found = toolkit.augment(Dataset.from_dict({"text": [text]}), columns="text", pairs=file, progress=False)
+    assert len(new_of(found)) == 1
+
+
+def test_what_must_be_kept_and_avoided_is_counted_and_the_other_rows_are_made():
+    data = Dataset.from_dict({"text": TEXTS[:3], "keep": [["broken"], ["garden"], []]})
+    settings = {"keep": "keep", "keep_by": "constrain", "avoid": ["broken"], "with_summary": True}
+    bigger, summary = toolkit.augment(data, columns="text", **settings, **SETTINGS)
+    assert summary.skipped == {"keep_avoided": 1} and {row["augmented_from"] for row in new_of(bigger)} == {1, 2}
+
+
+def test_a_span_of_white_space_requires_no_word(starter):
+    data = Dataset.from_dict({"text": TEXTS[1:2], "spans": [[[1, 2]]]})
+    settings = {"spans": {"text": "spans"}, "keep_by": "constrain", "progress": False}
+    assert len(new_of(toolkit.augment(data, columns="text", paraphraser=starter, **settings))) == 1
+
+
 def test_the_rows_do_not_depend_on_the_size_of_a_shard(train, monkeypatch):
     whole = toolkit.augment(train, columns="text", copies=2, **SETTINGS)
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._several import Several
-from toolkit.generate.language_model import Asking, _merged, ask_rows, load_asked, make_asking
+from toolkit.generate.language_model import Asking, _merged, _OwnDraw, ask_rows, load_asked, make_asking
 from toolkit.generate.prompt import _Prompt, make_prompt, read_prompt
 from toolkit.models.language_model import chat_ids, load_language_model
 
@@ -95,6 +96,28 @@ def test_every_row_has_its_replies_with_their_provenance(gpt2):
     assert None in reasons
 
 
+def test_a_reply_does_not_depend_on_its_batch(plain):
+    model = load_language_model(str(plain), "float32")
+    together = [[c.text for c in row.candidates] for row in ask_rows(rows(6), model, asking(batch_rows=24))]
+    alone = [[c.text for c in next(ask_rows([row], model, asking())).candidates] for row in rows(6)]
+    assert together == alone
+
+
+def test_the_draw_has_the_probabilities_of_the_model_within_top_p():
+    scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
+    drawn = _OwnDraw(range(4000), asking(top_p=0.9))(torch.zeros(4000, 1).long(), scores).argmax(1)
+    shares = torch.bincount(drawn, minlength=4) / 4000
+    torch.testing.assert_close(shares, torch.tensor([0.5, 0.3, 0.15, 0.0]) / 0.95, atol=0.03, rtol=0)
+
+
+def test_a_text_that_the_model_has_no_positions_for_is_too_long_and_the_others_are_answered(plain):
+    model = load_language_model(str(plain), "float32")
+    long = Row("long", "a", None, None, "a " * 400, "en", "train")
+    short, too_long = ask_rows([rows(1)[0], long], model, asking())
+    assert {c.reason for c in too_long.candidates} == {"too_long"}
+    assert short.candidates and not any(c.reason == "too_long" for c in short.candidates)
+
+
 def test_the_same_seed_says_the_same_and_another_does_not(gpt2):
     model = load_language_model(str(gpt2), "float32")
 
@@ -156,6 +179,13 @@ def test_every_builder_takes_its_candidates(gpt2, tmp_path):
         assert "| generator |" in card and "| prompt |" in card and "Answer with the new sentence alone" in card
         models = json.loads((tmp_path / name / "parabank.json").read_text())["models"]
         assert [m["role"] for m in models][:2] == ["generator", "prompt"]
+
+
+def test_a_run_of_paranmt_is_not_gone_on_with_by_another_seed_of_its_replies(plain, tmp_path):
+    _, (_, run), *_ = runs(tmp_path, plain)
+    paranmt.build(run)
+    with pytest.raises(ValueError, match="seed"):
+        paranmt.build(replace(run, seed=run.seed + 1))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """The best translations of rows, with a tiny translator."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.data.rows import Origin, Row
+from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.shared import SharedEngine
+from toolkit.generate import translate
 from toolkit.generate.merge import max_output_tokens
 from toolkit.generate.translate import translate_rows
 
@@ -71,3 +74,13 @@ def test_odd_sources_give_a_candidate(source):
 
 def test_no_rows():
     assert translated([]) == []
+
+
+def test_what_could_not_be_translated_keeps_no_text_of_the_other_language(monkeypatch):
+    def unfinished(given, *_):
+        for row in given:
+            yield replace(row, candidates=[Candidate("Ein Satz ohne", "beam", reason="unfinished")])
+
+    monkeypatch.setattr(translate, "translate_rows", unfinished)
+    (row,) = translate.sourced_rows([replace(rows(1)[0], source=None)], translator("en-de"), "de", BEAM, 20)
+    assert row.source is None and [(c.text, c.reason) for c in row.candidates] == [("", "unfinished")]

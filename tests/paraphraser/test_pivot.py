@@ -34,6 +34,12 @@ def test_the_bar_ends_with_the_texts(paraphraser, capsys):
     assert "8/8 rows" in capsys.readouterr().err
 
 
+def test_more_paraphrases_than_the_beam_of_one_model_may_be_wanted(paraphraser):
+    texts = [text for _, text in pairs(4)]
+    assert paraphraser.settings.beam < 15  # as a label check, phrases to keep and spans ask for
+    assert any(paraphraser.candidates(texts, n=15, method="beam"))
+
+
 def test_its_name_loads_it_again(paraphraser):
     assert paraphraser.name == "en-de > de-en"
     name = f"{folder() / 'en-de'} > {folder() / 'de-en'}"

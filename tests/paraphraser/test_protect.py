@@ -250,3 +250,12 @@ def test_no_pattern_takes_the_square_of_a_length(name):
 )
 def test_pieces_end_where_letters_without_spaces_begin(text, pieces):
     assert [piece.text for piece in kept_pieces(text, CLASSES)] == pieces
+
+
+@pytest.mark.parametrize(("phrase", "is_required"), [("port", True), ("support", False)])
+def test_a_required_word_is_not_said_by_a_longer_word_of_an_address(phrase, is_required):
+    text = "Open the port at https://example.org/support before noon."
+    (paraphrases,) = Paraphraser("starter/paraphraser").paraphrase([text], n=5, require=[phrase])
+    assert paraphrases and all("https://example.org/support" in said for said in paraphrases)
+    without_address = [said.replace("https://example.org/support", "") for said in paraphrases]
+    assert not is_required or all("port" in said.lower().split() for said in without_address)

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import write_run
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.package.parquet import finished_shards
-from toolkit.select.rank import rank_all, rank_rows
+from toolkit.select.rank import rank_all, rank_by_usable, rank_rows
 from toolkit.select.where import NAMES, check_measured, check_where, chosen_anew, meeting
 
 
@@ -51,6 +51,17 @@ def test_ranks_are_those_of_the_new_choice(tmp_path):
     assert texts == ["b", "d"] and reasons["c"] == "rank"
     (texts, _), (others, _) = anew("true", 1, 1, folder=tmp_path)
     assert (texts, others) == (["a"], ["g"])
+
+
+def test_no_candidate_comes_back_that_the_judge_of_the_run_has_not_read(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    judged = rows()
+    for candidate in judged[0].candidates:
+        candidate.scores.usable = {"a": 0.6, "c": 0.9, "d": 0.7}.get(candidate.text)
+    met = meeting(shard, "semantic < 0.99") - {("r-0", 0)}  # without the best
+    row, _ = chosen_anew(judged, met, rank_by_usable, 1, None, is_judged=True)
+    assert [one.text for one in row.paraphrases] == ["c", "d"]
+    assert {one.text: one.reason for one in row.candidates}["b"] == "cluster"
 
 
 def test_what_is_true_for_all_changes_nothing(tmp_path):

@@ -54,7 +54,7 @@ def test_what_helps_is_told_from_what_does_not(task, tmp_path):
     verdicts = {key: one.verdict for key, one in found.comparisons().items()}
     assert verdicts["helpful", 2].startswith("yes: +")
     assert verdicts["harmful", 2].startswith("no, it is worse: -")
-    assert verdicts[OVERSAMPLED, 2].startswith("no: ") and "would tell" in verdicts[OVERSAMPLED, 2]
+    assert verdicts[OVERSAMPLED, 2].startswith("no: ") and "would be needed" in verdicts[OVERSAMPLED, 2]
     assert verdicts["helpful", 0].startswith("not tested, because all seeds trained on the same rows: ")
     said = str(found)
     assert "does it help, against 'none'?" in said and "helpful, 2: yes" in said and "all 48: all seeds" in said

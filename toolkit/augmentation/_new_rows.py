@@ -91,7 +91,7 @@ def changed(parts: Sequence[_Part], paraphrases: Sequence[_Paraphrases]) -> list
         paraphrases: The paraphrases of each.
 
     Raises:
-        SkippedError: There is no such row; of one column.
+        _SkippedError: There is no such row; of one column.
     """
     changes_by_part = []
     for part, part_paraphrases in zip(parts, paraphrases, strict=True):

@@ -27,8 +27,10 @@ from toolkit.augmentation.label_check import Classifier
 from toolkit.augmentation.settings import Augmentation, _column_names
 from toolkit.augmentation.sources import _Model
 from toolkit.augmentation.summary import Summary
-from toolkit.paraphraser.names import BEST
+from toolkit.paraphraser.names import BEST, PIVOT, THEN, installed_critic, models_of
+from toolkit.starters import resolve
 from toolkit.system.code_version import DIGITS
+from toolkit.system.contents import contents_of
 from toolkit.system.errors import check_several
 from toolkit.system.extras import naming_extra
 
@@ -169,7 +171,10 @@ class CollateAugmenter:
         Raises:
             ValueError: They were not.
         """
-        name = self.paraphraser if isinstance(self.paraphraser, str) else _name_with_settings(self.paraphraser)
+        if isinstance(self.paraphraser, str):
+            name = _name_with_contents(self.paraphraser)
+        else:
+            name = _name_with_settings(self.paraphraser)
         expected = f"{name}, copies {self.copies}, seed {self.seed}"
         connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
         connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
@@ -384,6 +389,14 @@ def contrastive_pairs(
     return Dataset.from_dict(
         {"anchor": [anchor for anchor, _ in pairs], "positive": [positive for _, positive in pairs]}
     )
+
+
+def _name_with_contents(name: str) -> str:
+    """The models that a name stands for on this machine, with a hash of their files: its paraphrases depend on both."""
+    models = models_of(name)
+    critic = installed_critic() if len(models) == len(PIVOT) else None
+    files = {"models": [resolve(model) for model in (*models, *([critic] if critic else []))]}
+    return f"{THEN.join(models)} {hashlib.sha256(contents_of(files)['models'].encode()).hexdigest()[:DIGITS]}"
 
 
 def _name_with_settings(paraphraser: Paraphraser) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from toolkit.augmentation._spans import Span, find_again, read_spans, wholes, write_spans
 from toolkit.augmentation._tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.augmentation.settings import Augmentation
+from toolkit.bitext.words import constraint_words
 from toolkit.decode.constraint_set import times_said
 from toolkit.paraphraser.protect import CLASSES, OWN, WHAT
 from toolkit.score.guards import ALWAYS, broken_guard
@@ -18,6 +20,7 @@ from toolkit.score.guards import ALWAYS, broken_guard
 REASONS = {
     "no_text": "the column has no text: None, or white space",
     "keep_not_said": "a phrase to keep is in none of the row's columns",
+    "keep_avoided": "a phrase to keep, or a span, says what no paraphrase may say",
     "bad_spans": "a span is not within the text, or the text there is another",
     "no_paraphrase": "no paraphrase passed the guards and the threshold of meaning",
     "not_in_pairs": "the pairs have no paraphrase of the text",
@@ -122,15 +125,15 @@ class _Part:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """All that a paraphrase must say, once each."""
+        """All that a paraphrase must say, once each; not what has no words, such as white space or a full stop."""
         span_texts = (self.text[begin:end].strip() for begin, end in wholes(self.text, self.spans))
-        return tuple(dict.fromkeys((*self.keep, *span_texts)))
+        return tuple(phrase for phrase in dict.fromkeys((*self.keep, *span_texts)) if any(constraint_words(phrase)))
 
     def changes(self, paraphrase: str) -> dict[str, Any]:
         """The values that a row gets with a paraphrase, by column.
 
         Raises:
-            SkippedError: It lacks a letter, a mark of the text, a phrase or a span.
+            _SkippedError: It lacks a letter, a mark of the text, a phrase or a span.
         """
         if broken_guard(self.text, paraphrase, self.lang, ALWAYS) is not None:
             raise _SkippedError("mark_lost", f"wanted the marks of {self.text!r:.80}, got {paraphrase!r:.80}")
@@ -167,7 +170,7 @@ def _parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: M
         One part for each column that has a text.
 
     Raises:
-        SkippedError: A phrase to keep is in no column, or a span is not in its text.
+        _SkippedError: A phrase to keep is in no column or says what is avoided, or a span is not in its text.
         ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
     """
     texts = {column: _joined(row[column], column, lang) for column in settings.columns}
@@ -186,7 +189,13 @@ def _parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: M
                 raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because {column!r} holds tokens")
             value = None if span_column is None else row[span_column]
             spans = () if span_column is None else _text_spans(text, token_spans, value, part_tags, span_column)
-            parts[column] = _Part(column, text, row[column], part_phrases, spans, span_column, value, part_tags, lang)
+            part = _Part(column, text, row[column], part_phrases, spans, span_column, value, part_tags, lang)
+            for phrase, avoided in itertools.product(part.phrases, settings.avoid):
+                if times_said(phrase, avoided):
+                    raise _SkippedError(
+                        "keep_avoided", f"wanted {phrase!r} kept and {avoided!r} avoided: drop one of them"
+                    )
+            parts[column] = part
     return parts
 
 
@@ -211,7 +220,7 @@ def _text_spans(
     """The spans of a text in its characters.
 
     Raises:
-        SkippedError: A span is not within the text, or there are not as many tags as tokens.
+        _SkippedError: A span is not within the text, or there are not as many tags as tokens.
         ValueError: The value has none of the forms of spans, or a tag is neither a name nor a number of one.
     """
     if tags is None:

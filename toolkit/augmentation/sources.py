@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import string
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -143,8 +144,8 @@ class _Model:
 class _Pairs:
     """Paraphrases that a parabank has of a text, as its reference or as one of its paraphrases.
 
-    Texts are equal if they are so in lower case, without a full stop, in the plain form in which a paraphraser reads
-    them. DuckDB holds the pairs; it spills to disk what does not fit into memory.
+    A text is looked up as it is, and in the plain form in which a paraphraser reads it; case and a full stop at the end
+    do not count. DuckDB holds the pairs; it spills to disk what does not fit into memory.
 
     Args:
         pairs: A parabank, as `read_pairs` takes it.
@@ -185,22 +186,27 @@ class _Pairs:
             self.connection.execute(
                 "CREATE TABLE pairs (key VARCHAR, said VARCHAR, semantic DOUBLE, place BIGINT DEFAULT nextval('place'))"
             )
+            whitespace = string.whitespace
             for batch in read_pairs(pairs):
                 self.connection.register("batch", batch)
                 for text_column, paraphrase_column in (("sentence1", "sentence2"), ("sentence2", "sentence1")):
                     self.connection.execute(
                         "INSERT INTO pairs (key, said, semantic) "
-                        f"SELECT rtrim(lower(trim({text_column})), '{STOPS}'), {paraphrase_column}, semantic "
-                        f"FROM batch WHERE trim({paraphrase_column}) <> '' AND (semantic IS NULL OR semantic >= ?)",
-                        [-1.0 if min_semantic is None else min_semantic],
+                        f"SELECT rtrim(lower(trim({text_column}, ?)), '{STOPS}'), {paraphrase_column}, semantic "
+                        f"FROM batch WHERE trim({paraphrase_column}, ?) <> '' AND (semantic IS NULL OR semantic >= ?)",
+                        [whitespace, whitespace, -1.0 if min_semantic is None else min_semantic],
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)
 
     def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """See `_Source`; all that there are, because some may be refused."""
         plain_texts = [plain(part.text, self.lang) for part in parts]
-        keys = [body.lower().rstrip(STOPS) for body, _ in plain_texts]
-        self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
+        keys_by_part = [
+            list(dict.fromkeys(form.strip().lower().rstrip(STOPS) for form in (part.text, body)))
+            for part, (body, _) in zip(parts, plain_texts, strict=True)
+        ]
+        distinct_keys = dict.fromkeys(key for keys in keys_by_part for key in keys)
+        self.connection.register("wanted", pa.table({"key": list(distinct_keys)}))
         rows = self.connection.execute(
             "SELECT key, said, semantic FROM pairs SEMI JOIN wanted USING (key) ORDER BY place"
         ).fetchall()
@@ -210,8 +216,11 @@ class _Pairs:
                 continue
             paraphrases[key].append(_Paraphrase(paraphrase, semantic))
         return [
-            self._kept(part.text, [_Paraphrase(formed(found.text, form), found.score) for found in paraphrases[key]])
-            for part, key, (_, form) in zip(parts, keys, plain_texts, strict=True)
+            self._kept(
+                part.text,
+                [_Paraphrase(formed(found.text, form), found.score) for key in keys for found in paraphrases[key]],
+            )
+            for part, keys, (_, form) in zip(parts, keys_by_part, plain_texts, strict=True)
         ]
 
     def _kept(self, text: str, paraphrases: Sequence[_Paraphrase]) -> _Paraphrases:

@@ -35,6 +35,7 @@ from toolkit.decode._batched import Grid
 from toolkit.decode._graph import captured
 from toolkit.decode._kernels import StepKernels
 from toolkit.decode._layers import Layers, SourceStates, compute_step, is_plain
+from toolkit.system.errors import first_line
 from toolkit.system.memory import free_gpu_bytes
 
 ROWS, SENTENCES, SOURCE = 256, 8, 16  # ours: the smallest buckets; the next are half as large again, or twice
@@ -305,7 +306,7 @@ class FixedSteps:
                 graph = captured(partial(self._compute, shape), self.memory, self._held().states.device)
             except Exception as error:  # of a driver, an operation that waits, memory, or a compiler
                 self.is_refused = not isinstance(error, torch.OutOfMemoryError)
-                _tell_plain(str(error).splitlines()[0] if self.is_refused else TOO_LITTLE)
+                _tell_plain(first_line(error) if self.is_refused else TOO_LITTLE)
                 return False
             if not self._repeats(graph):
                 self.is_refused = True

@@ -23,6 +23,7 @@ from toolkit.evaluate.sts import _Pairs
 from toolkit.evaluate.tables import table
 from toolkit.evaluate.transfer import SICK as SICK_FILES
 from toolkit.starters import resolve, shown_name
+from toolkit.system.errors import first_line
 from toolkit.system.extras import require
 
 if TYPE_CHECKING:
@@ -229,8 +230,7 @@ def _loaded_task(name: str, data: Path | None, missing: list[str]) -> Any:
     except (OSError, ValueError) as error:  # `datasets` raises both where it cannot load a data set
         local = f"{', '.join(map(str, copy.files))} in the folder of --data, or " if copy else ""
         missing.append(
-            f"{name}: wanted {local}{task.metadata.dataset['path']} of the Hub, got neither "
-            f"({str(error).splitlines()[0]})"
+            f"{name}: wanted {local}{task.metadata.dataset['path']} of the Hub, got neither ({first_line(error)})"
         )
         return None
     return task

@@ -21,7 +21,7 @@ from transformers import DynamicCache
 
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Candidate, Row
-from toolkit.models.language_model import BREAK, LOGITS, LanguageModel, beginning_of
+from toolkit.models.language_model import BREAK, LOGITS, LanguageModel, beginning_of, positions_of
 from toolkit.system.memory import in_halves
 
 METHOD = "continuation"
@@ -62,12 +62,11 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
     shard = list(rows)
     prompts = [beginning_of(row.reference, model.tokenizer) for row in shard]
     order = sorted(range(len(shard)), key=lambda i: (len(prompts[i]), i))
-    config = model.model.config
-    max_positions = getattr(config, "max_position_embeddings", None) or 1 << 30
+    positions = positions_of(model.model)
     # the text, its copy, and a longer candidate
-    order = [i for i in order if 3.5 * len(prompts[i]) + MORE_TOKENS < max_positions]
+    order = [i for i in order if 3.5 * len(prompts[i]) + MORE_TOKENS < positions]
     longest = len(prompts[order[-1]]) if order else 1
-    batch_size = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * config.vocab_size)))
+    batch_size = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * model.model.config.vocab_size)))
 
     def decode(batch: Sequence[int]) -> None:
         batch_outputs = _continued([prompts[i] for i in batch], [shard[i].reference for i in batch], model, each)

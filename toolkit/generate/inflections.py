@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import lemminflect
 
+from toolkit.system.errors import first_line
+
 Tagger = Callable[[Sequence[str]], list[str]]  # words and marks of a sentence -> a tag of PARTS for each
 
 PARTS = ("NOUN", "VERB", "ADJ", "ADV", "OTHER")
@@ -175,7 +177,7 @@ def spacy_tagger(name: str) -> Tagger:
         pipeline = spacy.load(name)
     except (ImportError, OSError) as error:
         raise ValueError(
-            f"wanted spaCy and its model {name!r}, got neither or one ({str(error).splitlines()[0]}): "
+            f"wanted spaCy and its model {name!r}, got neither or one ({first_line(error)}): "
             f"pip install spacy; python -m spacy download {name}; or leave the tagger out"
         ) from None
     if "tagger" not in pipeline.pipe_names:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
+from transformers import LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
 
 from toolkit.chat.client import ChatClient
 from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Reply, Request
@@ -19,7 +21,8 @@ from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._replies import is_refusal
 from toolkit.generate.prompt import Prompt, make_prompt
-from toolkit.models.language_model import LanguageModel, chat_ids, load_language_model
+from toolkit.models.language_model import LanguageModel, chat_ids, load_language_model, positions_of
+from toolkit.system.memory import in_halves
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
 MORE_TOKENS = 32  # ours: an output has at most twice the tokens of its reference and so many more
@@ -95,8 +98,8 @@ def make_asking(
 def ask_rows(rows: Iterable[Row], model: LanguageModel | ChatClient, asking: Asking) -> Iterator[Row]:
     """Give every row the distinct paraphrases in a model's replies.
 
-    A chat model gets the prompt in its own template, any other model as it is. Replies of a batch share a seed that
-    comes from the ids of its rows; of a server every reply has one, from its row and its number.
+    A chat model gets the prompt in its own template, any other model as it is. Every reply has a seed of its own, from
+    its row and its number, so that it does not depend on its batch.
 
     Args:
         rows: Rows with a reference, without candidates; all of a shard are held at a time.
@@ -122,18 +125,23 @@ def _in_batches(shard: Sequence[Row], model: LanguageModel, asking: Asking) -> l
     prompt_ids = [chat_ids(asking.prompt.messages(row), model.tokenizer) for row in shard]
     outputs = asking.prompt.outputs
     limits = [outputs * (2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS) for row in shard]
-    replies: list[list[Reply]] = [[] for _ in shard]
+    seeds = [[_reply_seed(row, number, asking.seed) for number in range(asking.samples)] for row in shard]
+    replies = [[Reply("", TOO_LONG)] * asking.samples for _ in shard]
+    positions = positions_of(model.model)
+    readable = [i for i, ids in enumerate(prompt_ids) if len(ids) + limits[i] <= positions]
+    order = sorted(readable, key=lambda i: (len(prompt_ids[i]), i))
+
+    def draw(batch: Sequence[int]) -> None:
+        batch_limits, batch_seeds = [limits[i] for i in batch], [seeds[i] for i in batch]
+        drawn = _draw_replies([prompt_ids[i] for i in batch], batch_limits, batch_seeds, model, asking)
+        for i, row_replies in zip(batch, drawn, strict=True):
+            replies[i] = row_replies
+
     batch_size = max(1, asking.batch_rows // asking.samples)
-    order = sorted(range(len(shard)), key=lambda i: (len(prompt_ids[i]), i))
     for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
         with at_hand([shard[i] for i in batch], len(batch)):
-            seed = _batch_seed([shard[i].id for i in batch], asking.seed)
-            batch_replies = _draw_replies(
-                [prompt_ids[i] for i in batch], max(limits[i] for i in batch), model, asking, seed
-            )
-            for index, i in enumerate(batch):
-                replies[i] = batch_replies[index * asking.samples : (index + 1) * asking.samples]
+            in_halves(batch, draw)
     return replies
 
 
@@ -145,14 +153,16 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
     requests = []
     for row in shard:
         messages = asking.prompt.messages(row)
-        limit = asking.prompt.outputs * (len(row.reference.encode()) + MORE_TOKENS)  # a token has two bytes at least
+        limit = asking.prompt.outputs * (
+            len(row.reference.encode()) + MORE_TOKENS
+        )  # nearly all tokens have two bytes or more
         requests += [
             Request(
                 messages,
                 limit,
                 asking.temperature,
                 asking.top_p,
-                _batch_seed([row.id, str(number)], asking.seed),
+                _reply_seed(row, number, asking.seed),
                 asking.prompt.schema,
             )
             for number in range(asking.samples)
@@ -166,44 +176,78 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
     return [[next(replies) for _ in range(asking.samples)] for _ in shard]
 
 
-def _batch_seed(ids: Sequence[str], seed: int) -> int:
-    """The seed of a batch."""
-    return int.from_bytes(hashlib.blake2b("\t".join([str(seed), *ids]).encode(), digest_size=4).digest(), "big")
+def _reply_seed(row: Row, number: int, seed: int) -> int:
+    """The seed of a reply to the prompt of a row."""
+    name = "\t".join([str(seed), row.id, str(number)])
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=4).digest(), "big")
+
+
+class _OwnDraw(LogitsProcessor):
+    """Draws the next token of each reply by a random number of its own, whatever stands beside it in the batch.
+
+    Args:
+        seeds: Of each reply.
+        asking: Has the temperature, above 0, and top_p.
+    """
+
+    def __init__(self, seeds: Sequence[int], asking: Asking) -> None:
+        self.chances = [random.Random(seed) for seed in seeds]
+        self.temperature, self.nucleus = asking.temperature, TopPLogitsWarper(asking.top_p)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores that leave each reply the token that it draws.
+
+        Args:
+            input_ids: (replies, steps); unused.
+            scores: (replies, vocabulary).
+        """
+        probabilities = self.nucleus(input_ids, scores / self.temperature).double().softmax(-1)
+        shares = probabilities.cumsum(-1)
+        chance = torch.tensor([[reply.random()] for reply in self.chances], dtype=torch.float64, device=scores.device)
+        token = torch.searchsorted(shares, chance * shares[:, -1:], right=True).clamp_(max=scores.shape[1] - 1)
+        return torch.full_like(scores, -torch.inf).scatter_(1, token, 0.0)
 
 
 @torch.inference_mode()
 def _draw_replies(
-    prompt_ids: Sequence[Sequence[int]], max_tokens: int, model: LanguageModel, asking: Asking, seed: int
-) -> list[Reply]:
-    """The replies to prompts, `samples` of each.
+    prompt_ids: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    seeds: Sequence[Sequence[int]],
+    model: LanguageModel,
+    asking: Asking,
+) -> list[list[Reply]]:
+    """The replies to prompts, as many to each as it has seeds.
 
     Args:
         prompt_ids: Ids of each prompt.
-        max_tokens: The most tokens of a reply.
+        limits: The most tokens of a reply to each.
+        seeds: The seed of each reply to each.
         model: The model.
         asking: How replies are drawn.
-        seed: The seed.
     """
     tokenizer, network = model.tokenizer, model.model
-    device = network.device
     longest = max(map(len, prompt_ids))
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    rows = torch.tensor([[pad] * (longest - len(ids)) + list(ids) for ids in prompt_ids], device=device)
-    mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompt_ids], device=device)
-    sampling: dict[str, Any] = {"do_sample": asking.temperature > 0, "num_return_sequences": asking.samples}
-    if asking.temperature > 0:
-        sampling |= {"temperature": asking.temperature, "top_p": asking.top_p, "top_k": 0}
-    with ExitStack() as stack:
-        stack.enter_context(torch.random.fork_rng(devices=[device] if device.type == "cuda" else []))
-        torch.manual_seed(seed)
-        untyped_network: Any = network
-        reply_ids = untyped_network.generate(
-            input_ids=rows, attention_mask=mask, max_new_tokens=max_tokens, pad_token_id=pad, **sampling
-        )[:, longest:].tolist()
+    rows = torch.tensor([[pad] * (longest - len(ids)) + list(ids) for ids in prompt_ids], device=network.device)
+    mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompt_ids], device=network.device)
+    drawing = [_OwnDraw([seed for reply_seeds in seeds for seed in reply_seeds], asking)] if asking.temperature else []
+    untyped_network: Any = network
+    reply_ids = untyped_network.generate(
+        input_ids=rows.repeat_interleave(asking.samples, 0),
+        attention_mask=mask.repeat_interleave(asking.samples, 0),
+        max_new_tokens=max(limits),
+        pad_token_id=pad,
+        do_sample=False,  # the processor leaves each reply the token that it has drawn
+        logits_processor=LogitsProcessorList(drawing),
+        **dict.fromkeys(("temperature", "top_p", "top_k")),
+    )[:, longest:].tolist()
     ends = untyped_network.generation_config.eos_token_id
     stops = set(ends if isinstance(ends, list) else [ends])
-    texts = tokenizer.batch_decode(reply_ids, skip_special_tokens=True)
-    return [Reply(text, STOP if stops & set(ids) else LENGTH) for text, ids in zip(texts, reply_ids, strict=True)]
+    reply_limits = [limit for limit in limits for _ in range(asking.samples)]
+    ids_within = [ids[:limit] for ids, limit in zip(reply_ids, reply_limits, strict=True)]
+    texts = tokenizer.batch_decode(ids_within, skip_special_tokens=True)
+    replies = [Reply(text, STOP if stops & set(ids) else LENGTH) for text, ids in zip(texts, ids_within, strict=True)]
+    return [replies[begin : begin + asking.samples] for begin in range(0, len(replies), asking.samples)]
 
 
 def _merged(replies: Sequence[Reply], row: Row, prompt: Prompt, signature: str) -> list[Candidate]:

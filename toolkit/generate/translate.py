@@ -43,9 +43,12 @@ def sourced_rows(rows: Iterable[Row], translator: Translator, lang: str, beam: i
         batch_rows: How many hypotheses are decoded at a time.
 
     Yields:
-        The rows in their order, without candidates. One that cannot be translated has no source, and a candidate
-        without text that says why.
+        The rows in their order, without candidates. One that cannot be translated has no source, and candidates
+        without text that say why.
     """
     for row in translate_rows(rows, translator, beam, batch_rows):
         best = next((candidate for candidate in row.candidates if candidate.reason is None), None)
-        yield replace(row, source=best.text, source_lang=lang, candidates=[]) if best else row
+        if best is None:  # what the candidates say is in the other language
+            yield replace(row, candidates=[replace(candidate, text="") for candidate in row.candidates])
+        else:
+            yield replace(row, source=best.text, source_lang=lang, candidates=[])

@@ -93,6 +93,11 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     return LanguageModel(name, model, tokenizer, _signature(name, model))
 
 
+def positions_of(network: PreTrainedModel) -> int:
+    """How many tokens of input and output together a model has positions for; very many if it sets no limit."""
+    return getattr(network.config.get_text_config(), "max_position_embeddings", None) or 1 << 30
+
+
 def chat_ids(messages: Sequence[Message], tokenizer: Any) -> list[int]:
     """A chat as the model reads it: in its template, or the texts one after another where it has none."""
     if getattr(tokenizer, "chat_template", None):

@@ -180,7 +180,10 @@ def _new_rows(
     new_rows = []
     for row, row_candidates in zip(rows, candidates, strict=True):
         known = {match_key(candidate.text) for candidate in row.candidates}
-        distinct = {match_key(c.text): c for c in row_candidates if not constraints[row.id].unmet(c.text)}
+        distinct: dict[str, Candidate] = {}
+        for candidate in row_candidates:  # best first
+            if not constraints[row.id].unmet(candidate.text):
+                distinct.setdefault(match_key(candidate.text), candidate)
         new_rows.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
     scored = forward_rows(checks(new_rows), scorers.forward, settings.batch_sizes["batch_tokens"])
     return list(scored if settings.min_forward is None else refuse_forward(scored, settings.min_forward))

@@ -500,10 +500,9 @@ class Paraphraser:
             inner = _pieces_between(pieces, begin, end)
             spans += [(begin + first, begin + last, read) for first, last, read in _around(whole, inner, self.lang)]
             begin = end
-        constraint_set = replace(
-            constraint_set,
-            positive=tuple(p for p in constraint_set.positive if not any(p in piece.text for piece in pieces)),
-        )
+        kept_texts = [piece.text for piece in pieces]
+        required = (p for p in constraint_set.positive if not any(times_said(kept, p) for kept in kept_texts))
+        constraint_set = replace(constraint_set, positive=tuple(required))
         parts = []
         for begin, end, is_read in spans:
             inner = _pieces_between(pieces, begin, end)
@@ -642,9 +641,11 @@ class Paraphraser:
         return rows
 
     def _check_settings(self, settings: Paraphrasing) -> None:
-        """Refuse settings that need a model which there is not, or the judge, which reads English."""
+        """Refuse settings that the model cannot follow, that need one which there is not, or the judge, in English."""
         if self.lm is not None:
             self._check_settings_of_asked(settings)
+        elif settings.searches and settings.beam < settings.n and self.forward is None:  # of two it is pivot_beam
+            raise ValueError(f"wanted a beam of at least n, got beam {settings.beam} and n {settings.n}")
         if settings.rank_by in MEANING and settings.rank_by not in (self.meaning.scores if self.meaning else ()):
             raise ValueError(
                 f"wanted meaning with the model of {settings.rank_by}, by which is ranked, got none: give it to "

@@ -127,12 +127,6 @@ class Paraphrasing(Settings):
     batch_tokens: Count | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse a search that follows fewer hypotheses than paraphrases are wanted."""
-        super().__post_init__()
-        if self.searches and self.beam < self.n:
-            raise ValueError(f"wanted a beam of at least n, got beam {self.beam} and n {self.n}")
-
     @property
     def searches(self) -> bool:
         """Whether a beam is searched, instead of samples drawn."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolkit.data.rows import Candidate, Row
 from toolkit.select.cluster import REFERENCE, best_first
+from toolkit.select.filter import by_usable
 
 
 def rank_rows(
@@ -134,6 +135,15 @@ def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     Source: ParaBank (Hu et al. 2019a), section 5.1; the order is ours.
     """
     yield from _rank_best(rows, paraphrases, _judgment_order)
+
+
+def rank_by_usable(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rank all candidates that have not been refused by what the judge says, more probably usable ones first.
+
+    Args:
+        rows: Rows whose candidates have `usable`.
+    """
+    yield from _rank_best(rows, 0, by_usable)
 
 
 def _rank_best(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:

