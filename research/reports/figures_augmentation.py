@@ -81,6 +81,19 @@ def augmentation_written() -> str:
     return classifiers_and_arms("augmentation_written")
 
 
+def augmentation_people() -> str:
+    """Accuracy with paraphrases by people, by classifier, arm and task."""
+    found = experiment("augmentation_people")["results"]
+    lines = []
+    for classifier, accuracy in found["accuracy"].items():
+        for arm in accuracy[MEAN]:
+            cells = [cell(accuracy[task][arm]["16"], (NONE, OVERSAMPLED)) for task in accuracy]
+            lines.append([classifier, arm, *cells])
+    tasks = [name for name in next(iter(found["accuracy"].values()))]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["classifier", "arm", *tasks], lines, below)
+
+
 def augmentation_written_seeds() -> str:
     """The same of the classifier on words, with more seeds."""
     return accuracy_table("augmentation_written_words_seeds", (NONE, OVERSAMPLED))
@@ -230,6 +243,7 @@ MADE = (
     augmentation_embeddings,
     augmentation_words,
     augmentation_checked,
+    augmentation_people,
     augmentation_pivot,
     augmentation_pivot_written,
     augmentation_written,

@@ -101,7 +101,7 @@ def augment(
         keep: The name of a column of words or phrases, or a list of them: what every paraphrase must say.
         keep_by: "select": of several paraphrases those that say it are taken (ParaZh, section 4.4); "constrain": the
             decoder says it.
-        spans: By text column the column of its spans (`spans.py` has the forms), such as {"context": "answers"} or
+        spans: By text column the column of its spans (`_spans.py` has the forms), such as {"context": "answers"} or
             {"tokens": "ner_tags"}. They are kept letter for letter and found again.
         paraphraser: A model as `toolkit.Paraphraser` takes it, or one that is loaded; its settings hold guards and
             thresholds.

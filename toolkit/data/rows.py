@@ -213,7 +213,8 @@ class Candidate:
 
     Attributes:
         text: The detokenised text.
-        method: How it was generated: "beam", "sample", "constrain", "infill" or "lm".
+        method: How it was generated: "beam", "sample", "constrain", "infill", "pivot",
+            "continuation" or "lm".
         origins: Every way in which this text was generated. Equal texts of one row are one candidate.
         draws: How many times the text was generated.
         rank: 0 for the best of the row's chosen candidates; None if it was not chosen.

@@ -47,7 +47,7 @@ class _ExpandedState(State):
 
 
 class ExpandedEngine:
-    """Any encoder-decoder model of `transformers`, ready to decode: an `Engine[ExpandedState]`.
+    """Any encoder-decoder model of `transformers`, ready to decode: an `Engine[_ExpandedState]`.
 
     One warning says that it is slow.
 

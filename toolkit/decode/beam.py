@@ -3,7 +3,7 @@
 Without constraints it finds the hypotheses that `transformers.generate(num_beams=...)` finds. With required phrases the
 candidates of a search fall into banks by the constraint tokens they have met, and dynamic beam allocation (Post & Vilar
 2018) shares out the beam among the banks. With forbidden phrases pieces are masked before anything is chosen. One step
-is the same few tensor operations for all searches (`candidates.py`); one without constraints is the case of one bank.
+is the same few tensor operations for all searches (`_candidates.py`); one without constraints is the case of one bank.
 
 Several searches may decode from one sentence: they share its encoder states. A hypothesis that continues stays in its
 place in the caches; only its further children are copied, over the places of hypotheses without children.

@@ -1,7 +1,7 @@
 """The lexical constraints of one text, in words: phrases that it must say and phrases that it must not.
 
 A phrase is said where its words stand in a row (`toolkit.bitext.words.constraint_words`). What is here reads finished
-text; `lexical.py` turns the constraints into tensors, and `constraint_state.py` follows them while text is decoded.
+text; `lexical.py` turns the constraints into tensors, and `_constraint_state.py` follows them while text is decoded.
 """
 
 from __future__ import annotations

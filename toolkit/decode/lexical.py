@@ -2,9 +2,9 @@
 
 Constraints are given as words of running text (`constraint_set.py`) and hold on the decoded text. Words are compared by
 their hashes (`words.py`), so that "for" is forbidden however it is segmented, and "fortune" is not. The pieces of a
-required phrase only guide the search to it (`automata.py`).
+required phrase only guide the search to it (`_automata.py`).
 
-What it does not do: follow hypotheses (`constraint_state.py`), allocate the beam (`allocation.py`), or search
+What it does not do: follow hypotheses (`_constraint_state.py`), allocate the beam (`_allocation.py`), or search
 (`beam.py`). Samples obey the forbidden phrases (`forbidden.py`). Constraints on ids, which a word evades by another
 segmentation, are in `constraints.py`; ParaBank 2 wants those.
 """

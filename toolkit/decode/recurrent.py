@@ -48,7 +48,7 @@ class _RecurrentState(State):
 
 
 class RecurrentEngine:
-    """A translator with an SSRU decoder, ready to decode: an `Engine[RecurrentState]`.
+    """A translator with an SSRU decoder, ready to decode: an `Engine[_RecurrentState]`.
 
     Args:
         model: In eval mode.

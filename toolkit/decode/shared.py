@@ -54,7 +54,7 @@ class _SharedState(State):
 
 
 class SharedEngine:
-    """A model of one of `FAMILIES`, ready to decode: an `Engine[SharedState]`.
+    """A model of one of `FAMILIES`, ready to decode: an `Engine[_SharedState]`.
 
     Args:
         model: A Marian, BART, mBART, M2M100/NLLB, Pegasus or T5 model in eval mode; its own weights and dtype are used.
@@ -213,7 +213,7 @@ class SharedEngine:
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
-        """Make the decoder attend with `attention._attend` inside the block."""
+        """Make the decoder attend with `_attention._attend` inside the block."""
         config = self.decoder.config  # T5's decoder has a copy of the model's
         implementation = config._attn_implementation
         config._attn_implementation = NAME

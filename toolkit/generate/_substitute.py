@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolkit.data.progress import at_hand
 from toolkit.data.rows import Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
@@ -14,7 +15,7 @@ from toolkit.generate.keywords import _Keyword, whole_words
 from toolkit.generate.merge import _even_batches
 from toolkit.generate.sentinels import _fills, _sentinel_ids, masked_input
 from toolkit.generate.synonyms import Synonyms, bases
-from toolkit.system.memory import releasing
+from toolkit.system.memory import in_halves, releasing
 from toolkit.translator.load import Translator
 
 CHOICES = 2  # section 3.1: "the second prediction of beam search"
@@ -58,14 +59,19 @@ def substituted(
     inputs = infiller.source.encode(texts)
     readable = [index for index, ids in enumerate(inputs) if len(ids) <= engine.limit]
     replacements: dict[tuple[int, _Keyword], str] = {}
-    for numbers in releasing(_even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
-        batch = [readable[n] for n in numbers]
+
+    def search(batch: Sequence[int]) -> None:
         batch_hypotheses = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
         for i, hypotheses in zip(batch, batch_hypotheses, strict=True):
             second = _fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
             number, word = masked_words[i]
             if second and second[0].isalpha() and synonyms.holds(word.text, second[0]):
                 replacements[number, word] = second[0]
+
+    for numbers in releasing(_even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
+        batch = [readable[n] for n in numbers]
+        with at_hand([rows[masked_words[i][0]] for i in batch], 0):
+            in_halves(batch, search)
     return [
         [replaced(keyword, rows[n].reference, replacements, n) for keyword in row_keywords]
         for n, row_keywords in enumerate(keywords_by_row)

@@ -75,7 +75,7 @@ def _merge(
         outputs: Ids and log-probabilities of the translations.
         texts: The text of each.
         origins: How each was reached.
-        method: "sample", "beam" or "constrain".
+        method: "sample", "beam", "constrain" or "infill".
         generator: The translator's signature.
     """
     candidate_by_text: dict[str, Candidate] = {}

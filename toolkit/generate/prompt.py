@@ -54,7 +54,7 @@ class _Prompt:
     Attributes:
         name: Of its file, without suffix.
         text: With places such as {reference}.
-        schema: None: free text.
+        schema: "": free text.
         outputs: One.
     """
 

@@ -23,7 +23,6 @@ ATX = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)*#{1,6}[ \t]*")
 LABEL = re.compile(r"\[[ xX]\]\s+|\[\^[^\]]+\]:\s+")  # of a task, and of a footnote
 DIRECTIVE = re.compile(r"\s*(?::::|!!!|\?\?\?|\{%)")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
-VERBATIM = ("fence", "code_block", "html_block")
 
 
 @cache

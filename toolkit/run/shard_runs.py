@@ -313,7 +313,7 @@ def make_shards(
     state: PartialState,
     stages: int = 1,
     write: Callable[[Path, Iterable[Row]], None] = write_shard,
-) -> int:
+) -> None:
     """Apply a recipe to this process's share of the shards, skipping finished shards.
 
     Args:
@@ -322,9 +322,6 @@ def make_shards(
         state: The processes, from Accelerate.
         stages: The number of stages of the recipe that report their rows (`toolkit.data.progress`).
         write: Writes a finished shard, whole or not at all.
-
-    Returns:
-        The number of shards that this process made.
 
     Raises:
         RuntimeError: A shard failed; the message names the shard and the rows.
@@ -356,7 +353,6 @@ def make_shards(
     if waiting:
         raise RuntimeError(str(Submitted(waiting)))
     _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, durations)
-    return len(durations)
 
 
 def _make_overdue(
