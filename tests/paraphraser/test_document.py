@@ -4,6 +4,7 @@ import pytest
 
 from tests.tiny import folder
 from toolkit.data.rows import Candidate
+from toolkit.paraphraser import document as module
 from toolkit.paraphraser._markdown import markdown_runs
 from toolkit.paraphraser.document import document_sentences, kind_of, paraphrased
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -210,6 +211,17 @@ def test_what_would_be_a_mark_leaves_its_sentence_as_it_is():
     sentences = document_sentences(text, "html", "en")
     document = paraphrased(text, "html", "en", sentences, [[Candidate("a < b & <i>c</i>", "beam", rank=0)]], 1)
     assert document.texts == ["<p>a &lt; b &amp; &lt;i&gt;c&lt;/i&gt;</p>"]
+
+
+def test_the_sentence_that_would_change_marks_is_found_in_few_readings_of_the_document(monkeypatch):
+    text = "".join(f"Paragraph {n} is here.\n\n" for n in range(256))
+    sentences = document_sentences(text, "markdown", "en")
+    candidates = [[Candidate(f"Here is {n}." if n != 77 else "# Here", "beam", rank=0)] for n in range(256)]
+    readings, runs_of = [], module._runs
+    monkeypatch.setattr(module, "_runs", lambda *document: readings.append(1) or runs_of(*document))
+    document = paraphrased(text, "markdown", "en", sentences, candidates, 1)
+    assert document.unchanged == [("Paragraph 77 is here.", "markup")] and "Here is 78." in document.texts[0]
+    assert len(readings) < 24
 
 
 def test_reasons_name_what_was_lost():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -112,24 +113,31 @@ def paraphrased(
         if not choices[-1]:
             lost = next((c.reason for c in sentence_candidates if c.reason in LOST), None)
             reasons[number] = (lost or NO_PARAPHRASE) if sentence.is_readable else MARKED
-    structure = _runs(text, kind, lang)[1]
+    differs = partial(_differs, text, kind, lang, sentences, structure=_runs(text, kind, lang)[1])
     texts = []
     for index in range(n if any(choices) else 1):
         new = {number: several[index % len(several)] for number, several in enumerate(choices) if several}
-        if _differs(text, kind, lang, sentences, new, structure):
-            for number in [
-                number
-                for number, sentence_text in new.items()
-                if _differs(text, kind, lang, sentences, {number: sentence_text}, structure)
-            ]:
+        if differs(new):
+            for number in _changing(new, differs):
                 del new[number]
                 reasons.setdefault(number, MARKED)
-            if _differs(text, kind, lang, sentences, new, structure):  # only together
+            if differs(new):  # only together
                 reasons |= dict.fromkeys(new, MARKED)
                 new = {}
         texts.append(_with_sentences(text, sentences, new))
     unchanged = [(sentences[number].text, reasons[number]) for number in sorted(reasons)]
     return ParaphrasedDocument(list(dict.fromkeys(texts)), len(sentences), unchanged)
+
+
+def _changing(new: dict[int, str], differs: Callable[[dict[int, str]], bool]) -> list[int]:
+    """The sentences whose new words change the marks of a document, found by halving: a trial reads all of it."""
+    if not new or not differs(new):
+        return []
+    if len(new) == 1:
+        return list(new)
+    items = list(new.items())
+    halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
+    return [number for half in halves for number in _changing(half, differs)]
 
 
 def _written(paraphrase: str, kind: str, sentence: Sentence) -> str:
