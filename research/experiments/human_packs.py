@@ -137,8 +137,13 @@ def references_that_tell(deviation: float, points: float) -> int:
     return math.ceil((quantiles * deviation / points) ** 2)
 
 
-def planned(data: Path) -> dict[str, Any]:
-    """What the released judgments say about a sheet of as many: agreement, deviations, and how many references tell."""
+def planned(data: Path, references: int) -> dict[str, Any]:
+    """What the released judgments say of a sheet: agreement, deviations, and how many references tell.
+
+    Args:
+        data: Has the judgments.
+        references: Of the sheet `parabank`.
+    """
     judgments, left_out = attentive(released_judgments(data / "judgments" / "parabank"))
     texts = [text for text in judged_texts(judgments) if text.scores]
     by_system: dict[str, dict[str, float]] = {}
@@ -161,7 +166,7 @@ def planned(data: Path) -> dict[str, Any]:
         "deviation_of_differences": deviations,
         "median_deviation": middle,
         "references_that_tell": {str(points): references_that_tell(middle, points) for points in POINTS},
-        "half_interval_of_a_mean": half * single / math.sqrt(len(by_system["ParaNMT"])),
+        "half_interval_of_a_mean": half * single / math.sqrt(references),
         "half_interval_of_levels": {name: half * span / 2 / math.sqrt(size) for name, (span, size) in levels.items()},
     }
 
@@ -193,7 +198,7 @@ def main() -> None:
         hours = record["texts"] * record["judgments"] * sheet.seconds / 3600
         sheets[name] = kept | {"systems": sorted(record["parabanks"]), "hours_of_all_annotators": hours}
         print(f"parabank annotate serve {options.output_dir / name}", flush=True)
-    plan = planned(options.data)
+    plan = planned(options.data, sheets["parabank"]["sampled"]["all"])
     head = ["points between two systems", *map(str, POINTS)]
     print(table(head, [["references that tell it", *(number(n, 0) for n in plan["references_that_tell"].values())]]))
     report.write(options.json, options.seed, {"sheets": sheets, "plan": plan}, {})
