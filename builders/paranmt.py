@@ -109,8 +109,8 @@ def build(run: ParaNMTRun) -> dict:
     """Build the parabank of a bitext and package it.
 
     The selection (`by` and the settings that need it) may change between the calls of a run, because it does not change
-    the run's shards. It is not so of the seed where a language model
-    writes the candidates, because the replies have it, too.
+    the run's shards. The seed is an exception where a language model writes the candidates, because its replies depend
+    on it.
 
     Returns:
         What `builders.build.build_parabank` returns, with its errors.

@@ -153,9 +153,8 @@ def _from_server(shard: Sequence[Row], client: ChatClient, asking: Asking) -> li
     requests = []
     for row in shard:
         messages = asking.prompt.messages(row)
-        limit = asking.prompt.outputs * (
-            len(row.reference.encode()) + MORE_TOKENS
-        )  # nearly all tokens have two bytes or more
+        byte_count = len(row.reference.encode())  # more than its tokens, nearly all of which have two bytes or more
+        limit = asking.prompt.outputs * (byte_count + MORE_TOKENS)
         requests += [
             Request(
                 messages,
