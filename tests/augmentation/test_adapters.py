@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from torch.utils.data import DataLoader
 
 import toolkit
+from toolkit import starters
 from toolkit.augmentation import adapters
 from toolkit.augmentation.adapters import (
     AugmentedClassifier,
@@ -100,7 +101,8 @@ def test_a_cache_holds_the_paraphrases_of_one_paraphraser_with_its_settings(trai
 def test_a_cache_of_the_best_paraphraser_is_not_that_of_another_which_is_installed_later(train, tmp_path, monkeypatch):
     augmenter = CollateAugmenter(collate, "text", cache=tmp_path / "copies.sqlite")
     augmenter.opened().close()
-    monkeypatch.setattr(names, "packaged", lambda name: STARTERS / "en-de")
+    for module in (names, starters):
+        monkeypatch.setattr(module, "packaged", lambda name: STARTERS / "en-de")
     with pytest.raises(
         ValueError, match=r"wanted a cache of starter/en-pt > starter/pt-en .*, got one of starter/para"
     ):

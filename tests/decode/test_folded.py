@@ -18,30 +18,31 @@ import torch
 from toolkit.decode._folded import COLUMNS, LEAST, best_folded, log_probabilities_picked
 torch.manual_seed(0)
 for vocabulary in (LEAST * COLUMNS, 5_000, 7_501):
-    for dtype in (torch.bfloat16, torch.float16):
-        for count, never, spread in ((1, 0, 3.0), (10, 3, 0.5), (40, vocabulary - 1, 3.0)):
-            logits = (torch.randn(4, vocabulary) * spread).to(dtype)
-            logits[0, never] = 20  # most of the probability
-            logits[1, 7:] = -torch.inf
-            logits[2, 5::COLUMNS] = -torch.inf  # a whole column
-            logits[3, 100:100 + 2 * COLUMNS:COLUMNS] = 15  # two of the greatest in one column
-            exact = logits.double().log_softmax(-1)
-            chosen = torch.tensor([never, 3, 5, 100 + COLUMNS])  # of the second and third row one without probability
-            for picked in (chosen, chosen.flip(0)):
-                wanted = exact.gather(1, picked[:, None])[:, 0]
-                found = log_probabilities_picked(logits, picked).double()
-                torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-5)
-            exact[:, never] = -torch.inf
-            before = logits.clone()
-            values, ids = best_folded(logits, count, never)
-            torch.testing.assert_close(values.double(), exact.topk(count).values, atol=1e-4, rtol=1e-5)
-            torch.testing.assert_close(values.double(), exact.gather(1, ids), atol=1e-4, rtol=1e-5)
-            finite = values > -torch.inf
-            assert not (ids[finite] == never).any() and torch.equal(before, logits)
-            assert all(len(set(row[kept].tolist())) == kept.sum() for row, kept in zip(ids, finite))
-            logits[0, 70] = torch.nan  # of a broken model
-            assert best_folded(logits, count, never)[0].isnan().all(1).tolist() == [True, False, False, False]
-            assert log_probabilities_picked(logits, chosen).isnan().tolist() == [True, False, False, False]
+    for dtype, count, never, spread in (
+        (torch.bfloat16, 1, 0, 3.0), (torch.float16, 10, 3, 0.5), (torch.bfloat16, 40, vocabulary - 1, 3.0)
+    ):
+        logits = (torch.randn(4, vocabulary) * spread).to(dtype)
+        logits[0, never] = 20  # most of the probability
+        logits[1, 7:] = -torch.inf
+        logits[2, 5::COLUMNS] = -torch.inf  # a whole column
+        logits[3, 100:100 + 2 * COLUMNS:COLUMNS] = 15  # two of the greatest in one column
+        exact = logits.double().log_softmax(-1)
+        chosen = torch.tensor([never, 3, 5, 100 + COLUMNS])  # of the second and third row one without probability
+        for picked in (chosen, chosen.flip(0)):
+            wanted = exact.gather(1, picked[:, None])[:, 0]
+            found = log_probabilities_picked(logits, picked).double()
+            torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-5)
+        exact[:, never] = -torch.inf
+        before = logits.clone()
+        values, ids = best_folded(logits, count, never)
+        torch.testing.assert_close(values.double(), exact.topk(count).values, atol=1e-4, rtol=1e-5)
+        torch.testing.assert_close(values.double(), exact.gather(1, ids), atol=1e-4, rtol=1e-5)
+        finite = values > -torch.inf
+        assert not (ids[finite] == never).any() and torch.equal(before, logits)
+        assert all(len(set(row[kept].tolist())) == kept.sum() for row, kept in zip(ids, finite))
+        logits[0, 70] = torch.nan  # of a broken model
+        assert best_folded(logits, count, never)[0].isnan().all(1).tolist() == [True, False, False, False]
+        assert log_probabilities_picked(logits, chosen).isnan().tolist() == [True, False, False, False]
 print("equal")
 """
 MACHINE_CODE = """
