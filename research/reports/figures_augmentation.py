@@ -89,9 +89,18 @@ def augmentation_people() -> str:
         for arm in accuracy[MEAN]:
             cells = [cell(accuracy[task][arm]["16"], (NONE, OVERSAMPLED)) for task in accuracy]
             lines.append([classifier, arm, *cells])
-    tasks = [name for name in next(iter(found["accuracy"].values()))]
+    tasks = list(found["accuracy"]["words"])
     below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
     return table(["classifier", "arm", *tasks], lines, below)
+
+
+def augmentation_five() -> str:
+    """Accuracy on SST-5, of both classifiers, by arm."""
+    records = {kind: experiment(f"augmentation_five_{kind}")["results"] for kind in ("embeddings", "words")}
+    accuracy = {kind: record["accuracy"]["SST-5"] for kind, record in records.items()}
+    lines = [[arm, *(cell(arms[arm]["16"]) for arms in accuracy.values())] for arm in accuracy["embeddings"]]
+    below = f"{records['words']['seeds']} seeds, 16 rows of a class. Star: p < {LEVEL}."
+    return table(["arm", *accuracy], lines, below)
 
 
 def augmentation_written_seeds() -> str:
@@ -244,6 +253,7 @@ MADE = (
     augmentation_words,
     augmentation_checked,
     augmentation_people,
+    augmentation_five,
     augmentation_pivot,
     augmentation_pivot_written,
     augmentation_written,

@@ -11,6 +11,7 @@ from datasets import Dataset
 
 from research.experiments import eda
 from research.experiments.augmentation_data import from_pool, pool, running, task
+from research.experiments.augmentation_people import split
 
 THESAURUS = {"lift": ["elevator"], "broken": ["busted", "out of order"], "is": ["be"]}
 TEXT = "the lift is broken again today my friend and so am i"
@@ -80,3 +81,10 @@ def test_new_texts_are_made_once(tmp_path):
     assert calls == [2]
     rows = from_pool(found, 1)(Dataset.from_dict({"text": ["b"], "label": [4]}), 0)
     assert rows.to_list() == [{"text": "b", "label": 4}, {"text": "b!", "label": 4}]
+
+
+def test_new_texts_by_people_are_those_of_training_rows_alone():
+    rows = [(f"text {n}", n % 2) for n in range(7000)]
+    train, test, people = split(rows, {text: [f"{text}!"] for text, _ in rows})
+    assert (len(train), len(test)) == (5000, 1000) and not set(train["text"]) & set(test["text"])
+    assert people == {text: [f"{text}!"] for text in train["text"]}
