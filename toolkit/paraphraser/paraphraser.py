@@ -433,10 +433,8 @@ class Paraphraser:
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
         is_shown = (total is None or total > MANY) if progress is None else progress
-        measure_count = len(self.meaning.scores) if self.meaning else 0
-        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters, measure_count)
         finished_count = 0
-        with rows_bar(total, 0, stages, "paraphrasing", is_shown) as bar:
+        with rows_bar(total, 0, self._stages(settings), "paraphrasing", is_shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
                 for index, text in chunk:
                     _check_text(text, index)
@@ -447,6 +445,11 @@ class Paraphraser:
                 bar.update(finished_count - bar.n)  # where equal texts are paraphrased once, stages report fewer
                 if len(chunk) > MANY:
                     release_memory()
+
+    def _stages(self, settings: Paraphrasing) -> int:
+        """How many stages report a text to the progress bar."""
+        measure_count = len(self.meaning.scores) if self.meaning else 0
+        return reporting_stages(settings, self.forward, self.critic, self.rewriters, measure_count)
 
     def _chunk(
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
@@ -593,8 +596,8 @@ class Paraphraser:
                 parts.append(self._parts(sentence.text, pieces, before=f"{before} " if before else ""))
             before = sentence.text
         candidates: list[list[Candidate]] = []
-        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
-        with rows_bar(len(readable), 0, stages, "paraphrasing", is_shown) as bar:
+        self._warn_of_language([sentence.text for sentence in readable])
+        with rows_bar(len(readable), 0, self._stages(settings), "paraphrasing", is_shown) as bar:
             for begin in range(0, len(parts), CHUNK):
                 chunk = parts[begin : begin + CHUNK]
                 candidates += self._candidates_by_parts(chunk, [NO_CONSTRAINTS] * len(chunk), settings)
