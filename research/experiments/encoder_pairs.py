@@ -23,7 +23,7 @@ import json
 import random
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +111,17 @@ def main() -> None:
         parser.error(f"wanted a report of {asked}, got one of {found} in {options.json}: name another --json")
     results |= asked
     most = pairs[: max(options.counts)]
+    trained: dict[str, dict] = {}  # several tables have a training in common
 
     def measured(table: str, name: str, some: Sequence[TextPair], settings: EncoderTraining) -> None:
+        count, settings_by_name = len(some), {key: value for key, value in asdict(settings).items() if key != "pairs"}
+        training = json.dumps([count, settings_by_name], default=str)
         if name not in results.setdefault(table, {}):
-            results[table][name] = over_seeds(list(some), options.seeds, settings, judge)
+            if training not in trained:
+                trained[training] = over_seeds(list(some), options.seeds, settings, judge)
+            results[table][name] = trained[training]
             report.write(options.json, 0, results, {})
+        trained[training] = results[table][name]
         line(f"{table}: {name}", results[table][name])
 
     def of_pairs() -> None:
