@@ -1,14 +1,16 @@
 """Sentences with their context from running text."""
 
 import gzip
+import sys
+import unicodedata
 
 import datasets
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.bitext.books import _read_paragraphs, read_books
-from toolkit.bitext.passages import CONTEXT, draw_key, drawn, read_passages, sentences_of
+from toolkit.bitext.books import _read_paragraphs, is_wide, read_books
+from toolkit.bitext.passages import CONTEXT, MAYBE_WIDE, _length, draw_key, drawn, read_passages, sentences_of
 from toolkit.bitext.text_file import text_lines
 
 BOOK = [
@@ -146,3 +148,9 @@ def test_context_is_of_whole_words_and_not_too_long(tmp_path):
     for passage in passages(path):
         assert len(passage.before) <= CONTEXT and len(passage.after) <= CONTEXT
         assert {word.strip('"') for word in f"{passage.before} {passage.after}".split()} <= words
+
+
+def test_every_wide_character_counts_as_three():
+    assigned = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Cs")]
+    assert not [c for c in assigned if is_wide(c) and not MAYBE_WIDE.match(c)]
+    assert _length("Aé字。“") == 3 + 2 * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -15,6 +16,7 @@ from toolkit.bitext.books import _Book, is_wide
 MIN_CHARS, MAX_CHARS = 60, 100  # ParaNet, section 4: "a length between 60 and 100 characters"
 WIDE = 3  # ours: a Chinese, Japanese or Korean character says as much as some three Latin letters, as in cleaning
 CONTEXT = 250  # ParaNet, section 4: "an average length of 250 characters", on both sides
+MAYBE_WIDE = re.compile("[\u1100-\U0010ffff]")  # U+1100 is the first wide character of Unicode
 QUOTES = '"“”„«»'
 AS_SPACES = str.maketrans(QUOTES, " " * len(QUOTES))
 ENDS = (".", "!", "?", "…", "。", "！", "？")
@@ -113,7 +115,7 @@ def _length(sentence: str) -> int:
     >>> _length("He left."), _length("他走了。")
     (8, 12)
     """
-    return len(sentence) + (WIDE - 1) * sum(map(is_wide, sentence))
+    return len(sentence) + (WIDE - 1) * sum(map(is_wide, MAYBE_WIDE.findall(sentence)))
 
 
 def _cut_passage(origin: str, entry: tuple[int, str, str, str], context: int) -> Passage:
