@@ -114,8 +114,7 @@ def main() -> None:
     trained: dict[str, dict] = {}  # several tables have a training in common
 
     def measured(table: str, name: str, some: Sequence[TextPair], settings: EncoderTraining) -> None:
-        count, settings_by_name = len(some), {key: value for key, value in asdict(settings).items() if key != "pairs"}
-        training = json.dumps([count, settings_by_name], default=str)
+        training = json.dumps([len(some), asdict(settings)], default=str)  # the settings hold no pairs
         if name not in results.setdefault(table, {}):
             if training not in trained:
                 trained[training] = over_seeds(list(some), options.seeds, settings, judge)

@@ -395,7 +395,7 @@ def _name_with_contents(name: str) -> str:
     """The models that a name stands for on this machine, with a hash of their files: its paraphrases depend on both."""
     models = models_of(name)
     critic = installed_critic() if len(models) == len(PIVOT) else None
-    files = {"models": [resolve(model) for model in (*models, *([critic] if critic else []))]}
+    files = {"models": map(resolve, [*models, critic] if critic else models)}
     return f"{THEN.join(models)} {hashlib.sha256(contents_of(files)['models'].encode()).hexdigest()[:DIGITS]}"
 
 
