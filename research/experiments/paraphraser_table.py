@@ -97,6 +97,7 @@ class Experiment:
     def __init__(self, options: argparse.Namespace) -> None:
         self.data, self.work, self.pairs, self.seeds = options.data, options.work, options.pairs, options.seeds
         self.texts, self.corpora = options.texts, [*options.corpora, *[OURS] * (options.paranet is not None)]
+        self.counts = options.counts or [round(part * self.pairs) for part in SIZES]
 
     def figures(self, system: str, test: str, outputs: Callable[[], Outputs]) -> Figures:
         """The figures of a system on a test, which are measured once.
@@ -182,7 +183,7 @@ class Experiment:
                 )
                 for corpus in ("ParaBank 2", "ParaNet")
                 if corpus in self.corpora
-                for count in (round(part * self.pairs) for part in SIZES)
+                for count in self.counts
             }
         }
 
@@ -245,6 +246,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of the corpora, the models and their figures")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=4000, help="of each corpus")
+    parser.add_argument("--counts", type=int, nargs="+", help="of table 6; a quarter, half and all of --pairs if not given")
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--paranet", type=Path, metavar="FOLDER", help="a built ParaNet")

@@ -19,10 +19,11 @@ from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.encoder.load import load_embedder
-from toolkit.models.coverage import check_language_of, covers
+from toolkit.models.coverage import check_language_of
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
+from toolkit.paraphraser.names import encoder_for
 from toolkit.paraphraser.pipeline import reporting_stages
 from toolkit.paraphraser.protect import CLASSES, LOST, lost_piece
 from toolkit.system.outputs import MANIFEST
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from toolkit.score.semantic import Embedder
 
 CHOICES = 15  # ParaZh (Hao et al. 2022), section 4.4: of so many outputs one that says all keywords is selected
-ENCODER = "starter/encoder"
 STOPS = ".。"
 
 
@@ -175,10 +175,9 @@ class _Pairs:
         self._protected = CLASSES if protect is None else tuple(protect), tuple(protect_patterns)
         self.name, self.lang = Path(pairs).name, lang or _language_of(pairs)
         self.record = {"pairs": self.name}
+        encoder = encoder_for(self.lang, encoder)
         if encoder is not None:
             check_language_of(encoder, self.lang, "encoder")
-        elif covers(ENCODER, self.lang):
-            encoder = ENCODER
         self.encoder = None if encoder is None else load_embedder(encoder)
         with contextlib.ExitStack() as stack:
             self.connection = stack.enter_context(database())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolkit.models.coverage import covers
 from toolkit.starters import model_name, packaged
 from toolkit.system.errors import check_several
 
@@ -40,6 +41,19 @@ def models_of(name: str, lang: str | None = None) -> list[str]:
 def installed_critic() -> str | None:
     """The language model that reads candidates and adds its own, where the package of its weights is installed."""
     return CRITIC if packaged("smollm2") else None
+
+
+def encoder_for(lang: str, encoder: str | None = None) -> str | None:
+    """The sentence encoder that measures meaning: the one given, else the starter where it knows the language.
+
+    >>> encoder_for("en"), encoder_for("de"), encoder_for("de", "sentence-transformers/LaBSE")
+    ('starter/encoder', None, 'sentence-transformers/LaBSE')
+
+    Args:
+        lang: Of the texts (ISO 639-1).
+        encoder: starter/encoder, a Hub id or a folder.
+    """
+    return encoder if encoder is not None or not covers(ENCODER, lang) else ENCODER
 
 
 def pivot_name(pivot: Sequence[str]) -> str:

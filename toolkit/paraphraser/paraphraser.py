@@ -37,7 +37,7 @@ from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.document import ParaphrasedDocument, check_kind, document_sentences, paraphrased
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
-from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
+from toolkit.paraphraser.names import BEST, STARTER, encoder_for, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import _paraphrase_rows, _prompted_rows, reporting_stages
 from toolkit.paraphraser.protect import LOST, _Piece, kept_pieces
 from toolkit.paraphraser.settings import MEANING, Paraphrasing
@@ -178,8 +178,7 @@ class Paraphraser:
         name = models[-1]
         known = described(name)
         self.name, self.lang = known["name"], check_code(lang or stated_language(model, pivot), "lang")
-        if encoder is None and covers(ENCODER, self.lang):
-            encoder = ENCODER
+        encoder = encoder_for(self.lang, encoder)
         for part, argument in (
             (None if translates else name, "model"),
             (encoder, "encoder"),
@@ -246,8 +245,7 @@ class Paraphraser:
                 f"wanted a chat model for the prompt {SEVERAL!r}, got {self.name}, whose tokenizer has no chat "
                 "template: give prompt 'examples'"
             )
-        if encoder is None and covers(ENCODER, self.lang):
-            encoder = ENCODER
+        encoder = encoder_for(self.lang, encoder)
         for part, argument in ((encoder, "encoder"), (backward, "backward")):
             if part is not None:
                 check_language_of(part, self.lang, argument)

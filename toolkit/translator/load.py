@@ -25,6 +25,7 @@ from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.shared import FAMILIES
 from toolkit.firefox.published import LICENSE
 from toolkit.models.checkpoint import NEITHER, reading_model
+from toolkit.models.positions import fast_positions
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_token_ids, check_whole, loading
 from toolkit.run.workspace import RECORD
@@ -163,7 +164,7 @@ def load_checkpoint(name: str, torch_dtype: torch.dtype) -> tuple[PreTrainedMode
         )
     logging.disable_progress_bar()
     alternatives = f"{NEITHER} a folder with a whole model, nor a Hub id that can be reached"
-    with reading_model(name, "a translator", alternatives), loading():
+    with reading_model(name, "a translator", alternatives), loading(), fast_positions():
         config = AutoConfig.from_pretrained(path)
         if not config.is_encoder_decoder:
             raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
