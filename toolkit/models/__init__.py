@@ -10,6 +10,7 @@ __all__ = [
     "marian_transformer",
     "marian_weights",
     "padding",
+    "positions",
     "precision",
     "shortlist",
     "ssru",
