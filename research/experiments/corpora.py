@@ -1,6 +1,6 @@
 r"""Build ParaNMT, ParaBank and ParaBank 2 of the same references, for `sts_table.py` and `paraphraser_table.py`.
 
-    python -m research.experiments.corpora --data DIR --work DIR [--only paranmt parabank parabank2]
+    python -m research.experiments.corpora --data DIR --work DIR [--only paranmt parabank parabank2] [--references 3000]
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, bitext/multi30k/en-cs-de-fr.train.tsv.gz, bitext/news/deu-eng.tsv.gz and
 sts/. No reference is a sentence of an STS task. Each builder has a run of its own, so that they can
@@ -69,14 +69,14 @@ def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
     write_whole(path, "".join("\t".join(texts) + "\n" for texts in lines))
 
 
-def prepare(data: Path, work: Path) -> Path:
-    """Write the bitext of all sources in random order, so that any of its shards are a random sample of it."""
+def prepare(data: Path, work: Path, count: int = REFERENCES) -> Path:
+    """Write `count` pairs of all sources in random order, so that any of its shards are a random sample of it."""
     path = work / "bitext.tsv"
     if not path.exists():
         forbidden = sts_sentences(data)
         mixed = [pair for name in SOURCES for pair in references(data, name, forbidden)[: SOURCES[name][3]]]
         random.Random(SEED).shuffle(mixed)
-        write_tsv(path, mixed[:REFERENCES])
+        write_tsv(path, mixed[:count])
     return path
 
 
@@ -106,9 +106,9 @@ def make(builder: str, bitext: Path, work: Path) -> None:
         parabank2.build(parabank2.ParaBank2Run(**common, backward="starter/en-de", known_words=words, **sampling))
 
 
-def parabanks(data: Path, work: Path, builders: Sequence[str] = BUILDERS) -> dict[str, Path]:
-    """The folders of the parabanks of the mixed bitext by their builders; those that are missing are built."""
-    bitext = prepare(data, work)
+def parabanks(data: Path, work: Path, builders: Sequence[str] = BUILDERS, count: int = REFERENCES) -> dict[str, Path]:
+    """The folders of the parabanks of `count` references by their builders; those that are missing are built."""
+    bitext = prepare(data, work, count)
     folders = {builder: work / f"{bitext.stem}-{builder}" for builder in builders}
     for builder, folder in folders.items():
         if not folder.is_dir():
@@ -122,8 +122,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=BUILDERS, default=BUILDERS)
+    parser.add_argument("--references", type=int, default=REFERENCES)
     options = parser.parse_args()
-    parabanks(options.data, options.work, options.only)
+    parabanks(options.data, options.work, options.only, options.references)
 
 
 if __name__ == "__main__":
