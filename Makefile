@@ -42,7 +42,8 @@ demo: $(VENV)/.pt  ## build a small ParaBank 2 from the bitext in the package, s
 	@$(BIN)/parabank demo
 
 # One thread in each worker: two for small products on busy cores wait for each other. A worker takes about 1 GB.
-test: $(VENV)/.test  ## run the tests of the package; others: make test ARGS=research, or ARGS='-m "not slow" tests/decode'
+test: ARGS ?= -m "not slow"
+test: $(VENV)/.test  ## run the quick tests of the package; others: make test ARGS="-m slow", all: ARGS=, a part: ARGS=tests/decode
 	@HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE \
 		$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(ARGS)
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,24 @@ def pytest_collection_finish() -> None:
     """What the imports made is never garbage, so the collections of each small build need not look at it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_search_among_what_stays() -> Iterator[None]:
+    """What a module of tests leaves, such as further imports, is not searched for garbage again."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates_are_compiled_once() -> Iterator[None]:
+    """The libraries compile the template of a card again for each card, which takes longer than a small training."""
+    from jinja2 import Environment
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Environment, "compile", cache(Environment.compile))
+        yield
 
 
 def pytest_sessionfinish() -> None:

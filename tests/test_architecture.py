@@ -115,6 +115,7 @@ def test_the_walk_finds_what_it_looks_for():
     assert "torch" in brought(ROOT / "toolkit" / "generate" / "sample.py"), "by way of toolkit/decode"
 
 
+@pytest.mark.slow
 def test_no_files_import_each_other_in_a_circle():
     graph = {path: {file_of(name) for name in imports(path)} - {None, path} for path in MODULES}
     TopologicalSorter(graph).prepare()  # CycleError names the files

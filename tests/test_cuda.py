@@ -57,6 +57,7 @@ def sampled(device: str, forbid: str | None) -> tuple[list, Callable[[], list]]:
     return sources, lambda: sample(engine, sources, constraints, keys, 10, STEPS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forbid", "budget"), [(None, 2), ("pieces", 2), ("words", 5)])
 def test_sampler(forbid, budget):
     _, on_cpu = sampled("cpu", forbid)
@@ -87,6 +88,7 @@ def searched(device: str, constrained: bool) -> Callable[[], list]:
     return lambda: beam_search(engine, sources, BEAM, STEPS, 2, 1.0, sets, each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("constrained", "budget"), [(False, 3), (True, 6)])
 def test_beam_search(constrained, budget):
     on_cpu = searched("cpu", constrained)()
@@ -111,6 +113,7 @@ def scored(device: str) -> tuple[int, Callable[[], list[float]]]:
     return batches, lambda: log_likelihood(engine_of(translator.model), inputs, outputs, 1024)
 
 
+@pytest.mark.slow
 def test_scores():
     on_cpu = scored("cpu")[1]()
     with pretended_cuda() as gpu:
@@ -150,6 +153,7 @@ def ssru() -> PreTrainedModel:
     return copy.deepcopy(firefox.wide_engine(False).model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [t5, ssru])
 def test_decoders_of_other_families(make):
     sources, keys = [[5, 9, 11, 30, 1], [17, 1], [8, 40, 41, 42, 43, 44, 45, 1]], list(range(60))

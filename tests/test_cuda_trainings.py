@@ -95,6 +95,7 @@ def trained_twice(train, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert_alike(data / "gpu", data / "cpu")
 
 
+@pytest.mark.slow
 def test_translator(data, monkeypatch, capsys):
     (data / "few.tsv").write_text("".join((data / "bitext.tsv").read_text().splitlines(True)[:20]))
     for module in ("toolkit.train.translator", "toolkit.train.optimizer"):
@@ -113,6 +114,7 @@ def test_translator(data, monkeypatch, capsys):
     trained_twice(train, data, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [False, True])
 def test_paraphraser(data, monkeypatch, capsys, lora):
     def train(output: Path) -> None:
@@ -127,6 +129,7 @@ def test_paraphraser(data, monkeypatch, capsys, lora):
     trained_twice(train, data, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_infiller(data, monkeypatch, capsys):
 
     def search(rows, searches, model, *sizes):
@@ -177,6 +180,7 @@ def test_static_encoder(data, monkeypatch, capsys):
     trained_twice(train, data, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
 def test_transformer_encoder(data, monkeypatch, capsys, loss):
     (data / "few.tsv").write_text("".join((data / "pairs.tsv").read_text().splitlines(True)[:16]))
@@ -192,6 +196,7 @@ def test_transformer_encoder(data, monkeypatch, capsys, loss):
     trained_twice(train, data, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_pair_classifier(data, monkeypatch, capsys):
     monkeypatch.setattr("toolkit.models.precision.has_bfloat16", lambda device: False)
     figures = {}

@@ -30,6 +30,7 @@ def settings(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_lines_of_evaluation_sets_are_refused_and_the_card_names_them(settings, tmp_path):
     figures = build(settings())
     rows = [row for shard in sorted((tmp_path / "bank.shards").glob("rows-*")) for row in read_shard(shard)]
@@ -42,6 +43,7 @@ def test_lines_of_evaluation_sets_are_refused_and_the_card_names_them(settings, 
     assert "### Test sets" in card and f"| {found[1]['set']} | {found[1]['revision']} | 2 |" in card
 
 
+@pytest.mark.slow
 def test_another_evaluation_set_is_another_run(settings, tmp_path):
     build(settings(limit=20))
     (tmp_path / "other.txt").write_text("Nobody has ever said this, nor will anybody.\n")
@@ -56,6 +58,7 @@ def test_a_bad_set_is_an_error_before_anything_is_made(settings, tmp_path):
     assert not (tmp_path / "bank.shards").exists()
 
 
+@pytest.mark.slow
 def test_sentences_of_books_too(tmp_path):
     sentences = [reference for _, reference in LINES]
     (tmp_path / "book.txt").write_text("\n".join(sentences))

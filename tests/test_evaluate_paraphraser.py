@@ -20,6 +20,7 @@ def test_set(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
     outputs = tmp_path / "theirs.txt"
     outputs.write_text("".join(f"{text}\t{other}\n" for text, other in zip(TEXTS, OTHERS, strict=True)))

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.tiny import ENVIRONMENT, ROOT
 
 SLOW = ("torch", "transformers", "sentence_transformers", "datasets", "accelerate")
@@ -29,6 +31,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_slow():
     command = [sys.executable, "-c", PROGRAM, json.dumps(COMMANDS), json.dumps(SLOW)]
     done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=120)

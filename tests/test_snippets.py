@@ -33,6 +33,7 @@ def test_there_are_pages_with_python():
     assert stems >= {"corpus-from-a-bitext", "encoder", "augment-a-classifier"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_python_of_a_page_runs(page, demo_parabank, tmp_path, monkeypatch, capsys):
     shutil.copytree(demo_parabank, tmp_path / "my_parabank")

@@ -118,6 +118,7 @@ def holders(folder: Path) -> list[int]:
     return [json.loads(line)["pid"] for line in lock.read_text().splitlines()] if lock.exists() else []
 
 
+@pytest.mark.slow
 def test_two_launches_on_one_folder(script, tmp_path, capsys):
     """The launcher is killed, its two workers live on: another launch is told which they are, and does no work."""
     long = flags(tmp_path, "made", epochs=100_000, save_every=1)

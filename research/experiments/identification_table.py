@@ -61,8 +61,21 @@ def measures(task: str) -> tuple[str, str]:
 
 
 def paths(options: argparse.Namespace) -> dict[str, Path]:
-    """The files of the task by part."""
-    return {part: options.data / "sts" / file for part, file in FILES[options.task].items()}
+    """The files of the task by part; with --rows, the first so many rows of its training part."""
+    found = {part: options.data / "sts" / file for part, file in FILES[options.task].items()}
+    if options.rows is not None:
+        found["train"] = first_rows(found["train"], options)
+    return found
+
+
+def first_rows(path: Path, options: argparse.Namespace) -> Path:
+    """Write the first --rows rows of a file of the task to the work folder."""
+    has_header = not all(column.isdigit() for column in COLUMNS[options.task])
+    lines = path.read_text(encoding="utf-8").split("\n")[: options.rows + has_header]
+    written = options.work / f"{options.task}-{options.rows}{path.suffix}"
+    options.work.mkdir(parents=True, exist_ok=True)
+    write_whole(written, "\n".join(lines) + "\n")
+    return written
 
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
@@ -90,7 +103,8 @@ def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
 
 def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: int) -> Figures:
     """Train one classifier on the task, and measure it; a finished one is reused."""
-    folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
+    rows = "" if options.rows is None else f"-{options.rows}"
+    folder, parts = options.work / f"{name}-{seed}-{options.task}{rows}-{rate:g}", paths(options)
     settings = PairClassifierSettings(
         base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
         epochs=options.epochs, learning_rate=rate, seed=seed, scored=options.task in SCORED,
@@ -175,6 +189,7 @@ def parsed() -> argparse.Namespace:
         "--max_cosine", type=float, default=1.0, help="sentences with a greater cosine are not used as negatives"
     )
     parser.add_argument("--epochs", type=float, default=3.0, help="epochs of the task")
+    parser.add_argument("--rows", type=int, help="train on so many rows of the task; all if not given")
     parser.add_argument("--learning_rates", type=float, nargs="+", default=[5e-5])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument(
@@ -207,8 +222,9 @@ def main() -> None:
     lines = floor(options) | {name: by_rate[rates[name]] for name, by_rate in found.items()}
     print(markdown(options.task, lines, rates), "\n")
     results = {
-        "task": options.task, "seeds": options.seeds, "pairs": options.pairs, "epochs": options.epochs,
-        "identification_epochs": options.identification_epochs, "max_cosine": options.max_cosine,
+        "task": options.task, "rows": options.rows, "seeds": options.seeds, "pairs": options.pairs,
+        "epochs": options.epochs, "identification_epochs": options.identification_epochs,
+        "max_cosine": options.max_cosine,
         "paper": PAPER.get(options.task, {}),
         "start": options.start_name or report.shown(options.start), "bert": "only if --start names one",
         "parabank": report.shown(str(options.parabank)), "signature": signature(options.task), "learning_rates": rates,

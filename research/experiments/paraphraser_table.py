@@ -246,7 +246,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of the corpora, the models and their figures")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=4000, help="of each corpus")
-    parser.add_argument("--counts", type=int, nargs="+", help="of table 6; a quarter, half and all of --pairs if not given")
+    parser.add_argument(
+        "--counts", type=int, nargs="+", help="of table 6; a quarter, half and all of --pairs if not given"
+    )
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--paranet", type=Path, metavar="FOLDER", help="a built ParaNet")

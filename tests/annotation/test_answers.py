@@ -81,6 +81,7 @@ def test_nothing_is_appended_to_what_another_program_wrote(tmp_path, content):
     assert (tmp_path / "ben.csv").read_text() == content
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     """In a process of its own that may write no more than 150 bytes to a file."""
     code = """

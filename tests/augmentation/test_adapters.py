@@ -47,6 +47,7 @@ def train():
     return Dataset.from_dict({"text": TEXTS, "label": LABELS})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [None, 2])
 def test_map(train, processes):
     augmenter = MapAugmenter("text", copies=2)
@@ -59,6 +60,7 @@ def test_map(train, processes):
     assert sum(row["text"] not in labels for row in bigger) == len(bigger) - len(train)
 
 
+@pytest.mark.slow
 def test_map_in_two_columns_and_not_in_batches(train):
     pairs = train.add_column("other", TEXTS[::-1])
     bigger = pairs.map(MapAugmenter(["text", "other"], vary="together"), batched=True)
@@ -73,6 +75,7 @@ def collate(examples):
     return [row["text"] for row in examples]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_collating(train, tmp_path, workers, monkeypatch):
     cache = tmp_path / "copies.sqlite"
@@ -89,6 +92,7 @@ def test_collating(train, tmp_path, workers, monkeypatch):
         CollateAugmenter(collate, "text", share=1.0, copies=2, cache=cache)(list(train))
 
 
+@pytest.mark.slow
 def test_a_cache_holds_the_paraphrases_of_one_paraphraser_with_its_settings(train, tmp_path):
     cache, settings = tmp_path / "copies.sqlite", Paraphrasing(method="beam", pool=1)
     paraphraser = Paraphraser("starter/paraphraser", settings=settings)
@@ -116,6 +120,7 @@ def test_collating_nothing_and_badly(train):
         CollateAugmenter(collate, "text", share=2)
 
 
+@pytest.mark.slow
 def test_scikit_learn(train):
     texts, labels = TextAugmenter(copies=2).fit_resample(TEXTS, LABELS)
     assert list(texts[:12]) == TEXTS and list(labels[:12]) == LABELS and len(texts) == len(labels) > 24
@@ -137,6 +142,7 @@ def test_scikit_learn(train):
         TextAugmenter().fit_resample(TEXTS, [1, 2, 3])
 
 
+@pytest.mark.slow
 def test_nlpaug():
     augmenter = NlpaugAugmenter(toolkit.Paraphraser("starter/paraphraser"))
     said = augmenter.augment(TEXTS[1], n=3)

@@ -261,6 +261,7 @@ def test_a_stream_has_one_worker(train):
         list(DataLoader(stream, batch_size=None, num_workers=2))
 
 
+@pytest.mark.slow
 def test_a_data_frame_of_categories_and_of_numbered_columns():
     frame = pd.DataFrame({"text": pd.Categorical(TEXTS)})
     assert toolkit.augment(frame, columns="text", **SETTINGS)["text"].notna().all()

@@ -31,6 +31,7 @@ def train(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_every_form_is_read_and_written(train, suffix, capsys):
     assert main(["--data", "train.csv", "--columns", "text", "--output", f"one{suffix}"]) == 0
@@ -41,6 +42,7 @@ def test_every_form_is_read_and_written(train, suffix, capsys):
     assert list(rows[0]) == ["text", "label", "augmented_from", "paraphraser", "score"]
 
 
+@pytest.mark.slow
 def test_values_stay_as_they_are(train):
     rows = 'text\tlabel\n"he said that we go home\tNA\nhello my friends\tnull\nthat is the end"\t007\n'
     (train / "quotes.tsv").write_text(rows)
@@ -52,6 +54,7 @@ def test_values_stay_as_they_are(train):
     assert (train / "same.jsonl").read_text().startswith(json.dumps(row)[:-1])
 
 
+@pytest.mark.slow
 def test_a_data_set_a_preview_and_a_summary(train, capsys):
     Dataset.from_csv("train.csv").to_parquet("bank/train.parquet")
     command = "--data bank --columns text --output bigger.csv --preview bigger.html --copies 2 --label label --balance"

@@ -61,6 +61,7 @@ def test_killed_and_resumed_on_a_failing_server_it_writes_what_one_run_writes(da
     assert len(rows) == 3 * len(TEXTS) and rows[40]["id"] == "000" and rows[40]["paraphraser"] == MODEL
 
 
+@pytest.mark.slow
 def test_cost_and_batches_of_a_file(data, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret")
     with chat_server() as server:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+import pytest
 from datasets import Dataset, Features, List, Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ def rows_with_spans(draw):
     return rows
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(
     rows=st.lists(st.tuples(TEXT, TEXT, st.sampled_from("abc")), max_size=12),
@@ -89,6 +91,7 @@ def test_originals_come_first_and_new_rows_differ_only_in_their_texts(rows, copi
         assert max(shares) - min(shares) <= max(Fraction(1, size) for size in sizes.values())
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(rows=rows_with_spans(), copies=st.integers(1, 8))
 def test_spans_point_at_the_same_characters(rows, copies):
@@ -102,6 +105,7 @@ def test_spans_point_at_the_same_characters(rows, copies):
                 assert row["text"][b:e] in source["text"], "no span ends within a word that it did not end in"
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(
     rows=st.lists(

@@ -151,6 +151,7 @@ großer Hund</seg></tuv><tuv xml:lang="fr"><seg>Un chien</seg></tuv><tuv xml:lan
     assert read(utf16) == PAIRS
 
 
+@pytest.mark.slow
 def test_tmx_that_declares_entities_or_is_no_xml_is_refused(tmp_path):
     line = fails(ValueError, [put(tmp_path / "bomb.tmx", BOMB)], **LANGUAGES)
     assert line.startswith("wanted TMX without entities of its own, got ") and "declares 'a'" in line
@@ -274,6 +275,7 @@ def test_commands_read_all_forms(tmp_path, name, content, capsys):
     assert "words of 5 sentences" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_reading_a_zip_archive_and_tmx_streams(tmp_path):
     """Blocks come before the whole is read, and are small."""
     rows = [(f"Satz {n}", f"sentence {n}") for n in range(150_000)]

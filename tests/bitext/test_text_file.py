@@ -159,6 +159,7 @@ def test_a_long_text_is_cut_at_a_whole_character_and_the_next_is_not(tmp_path, t
     assert [pair.source for pair in read_bitext([str(path)])] == [second.source]
 
 
+@pytest.mark.slow
 def test_a_line_of_very_many_texts_lacks_columns_and_the_next_does_not(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes(b"Ja.\tYes.\n" + b"a\t" * 8_000_000 + b"\nNein.\tNo.\n")

@@ -45,6 +45,7 @@ def limit_of(parabank):
     return found[len(found) // 3]
 
 
+@pytest.mark.slow
 def test_the_new_version_meets_the_condition(made, tmp_path, capsys):
     limit = limit_of(made)
     flags = [str(made), "--where", f"dual > {limit!r}", "--ranks", "1-2", "--output_dir", str(tmp_path / "strict")]
@@ -66,6 +67,7 @@ def test_the_new_version_meets_the_condition(made, tmp_path, capsys):
     assert ranks == {0, 1}
 
 
+@pytest.mark.slow
 def test_it_can_be_filtered_again(made, tmp_path):
     limit = limit_of(made)
     once = filter_parabank(Filter(parabank=made, output_dir=tmp_path / "a", where=f"dual > {limit!r}", ranks="1-2"))
@@ -95,6 +97,7 @@ def test_every_kept_candidate_has_the_score_that_it_may_be_chosen_by(made):
                     assert one.scores.intersection_over_union is not None and one.scores.dual is not None
 
 
+@pytest.mark.slow
 def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
     away = tmp_path / "away"
     away.mkdir()
@@ -129,6 +132,7 @@ def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
         assert not (tmp_path / f"out-{number}").exists()
 
 
+@pytest.mark.slow
 def test_another_choice_does_not_go_into_the_same_folder(made, tmp_path):
     filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
     with pytest.raises(ValueError, match=r"out.shards holds another choice: ranks was '1', now '2'; choose another"):
@@ -136,6 +140,7 @@ def test_another_choice_does_not_go_into_the_same_folder(made, tmp_path):
     filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
 
 
+@pytest.mark.slow
 def test_a_choice_that_kept_nothing_gives_way_to_another(made, tmp_path):
     with pytest.raises(ValueError, match="got none of the"):
         filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", where="dual > 1"))
@@ -152,6 +157,7 @@ def test_ranks_that_are_none(ranks):
         parse_ranks(ranks)
 
 
+@pytest.mark.slow
 def test_models_of_meaning_measure_the_paraphrases_once(made, tmp_path, monkeypatch):
     nli = saved_cross_encoder(tmp_path / "nli", longest=512)
     first = {"parabank": made, "nli": nli}
@@ -173,6 +179,7 @@ def test_models_of_meaning_measure_the_paraphrases_once(made, tmp_path, monkeypa
     assert filter_parabank(best)["total"]["pairs"] == 5
 
 
+@pytest.mark.slow
 def test_a_measurement_that_was_ended_goes_on(made, tmp_path, monkeypatch):
     from toolkit.score import entailment
 
@@ -193,6 +200,7 @@ def test_a_measurement_that_was_ended_goes_on(made, tmp_path, monkeypatch):
     assert len(calls) == 4 and figures["total"]["pairs"] == load_parabank(made).num_rows["train"], "three shards"
 
 
+@pytest.mark.slow
 def test_a_run_of_before_has_fewer_scores(made, tmp_path):
     """Shards whose candidates lack the newest fields can be filtered by those that they have."""
     old = tmp_path / "old"

@@ -66,6 +66,7 @@ def made(idf_path, tmp_path_factory):
     return output
 
 
+@pytest.mark.slow
 def test_a_table_that_no_word_passes_is_one_line_and_not_recorded(idf_path, tmp_path):
     other = tmp_path / "other.tsv"
     write_idf(other, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
@@ -131,6 +132,7 @@ def test_two_processes_and_a_kill_make_the_same_bytes(made, idf_path, tmp_path):
     assert sorted(found) == sorted(wanted) and [n for n in wanted if found[n] != wanted[n]] == []
 
 
+@pytest.mark.slow
 def test_a_limit_of_paraphrases_and_no_copies(idf_path, tmp_path, monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     build(ParaBankRun(**settings(tmp_path / "bank", idf_path, paraphrases=1, systems="evaluated")))

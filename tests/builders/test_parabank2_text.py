@@ -39,6 +39,7 @@ def test_the_card_says_that_a_machine_wrote_the_sources(bank):
     assert read_record(bank / "parabank.json")["settings"]["pivot"] == PIVOT[1:]
 
 
+@pytest.mark.slow
 def test_a_text_that_is_too_long_to_translate_is_counted_not_lost(tmp_path):
     long = "It went on " + " ".join(["and on"] * 300) + "."
     (tmp_path / "book.txt").write_text(f"{long} Tom bought a red car yesterday.")

@@ -133,6 +133,7 @@ def test_the_card_says_what_was_measured_and_how(made):
         assert (made / "assets" / f"{picture}.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     chosen = settings(tmp_path / "bank", references=30, shard_rows=6)
     build(chosen)
@@ -167,6 +168,7 @@ def test_two_processes_one_of_them_killed_make_the_same_bytes(settings, tmp_path
     assert parquet[0] == parquet[1] and len(parquet[0]) > 6
 
 
+@pytest.mark.slow
 def test_fitted_weights_are_those_of_the_first_candidates(settings, tmp_path):
     figures = build(settings(tmp_path / "bank", fit_weights=True, references=20))
     card = (tmp_path / "bank" / "README.md").read_text()
@@ -181,6 +183,7 @@ def test_fitted_weights_are_those_of_the_first_candidates(settings, tmp_path):
         assert weight == pytest.approx(1 / math.sqrt(sum((v - mean) ** 2 for v in values) / len(values)), rel=6e-3)
 
 
+@pytest.mark.slow
 def test_bertscore_by_any_encoder(settings, tmp_path):
     encoder = tmp_path / "bert"
     save_encoder(encoder, SENTENCES)
@@ -189,6 +192,7 @@ def test_bertscore_by_any_encoder(settings, tmp_path):
     assert "BERTScore\\|encoder:bert\\|layer:-1" in (tmp_path / "bank" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_guards_refuse_and_the_next_best_takes_the_place(settings, made, tmp_path):
     build(settings(tmp_path / "bank", references=40, guards=["negation", "number", "name"]))
     guarded = [row for row in rows_of(tmp_path / "bank") if row.candidates]
@@ -200,6 +204,7 @@ def test_guards_refuse_and_the_next_best_takes_the_place(settings, made, tmp_pat
         assert kept <= {c.text for c in free[row.id].candidates if c.reason in (None, "rank")}
 
 
+@pytest.mark.slow
 def test_a_filter_chooses_again_by_its_scores(made, tmp_path):
     condition = "semantic > 0.5 and fluency > -9 and diversity > 0.1 and ranking > 0"
     figures = filter_parabank(Filter(parabank=made, output_dir=tmp_path / "strict", where=condition))
@@ -220,6 +225,7 @@ def test_the_ranking_can_be_asked_again(made):
     assert [c.rank for c in done.paraphrases] == [0, 1]
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it(settings, tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
     script = importlib.util.module_from_spec(spec)

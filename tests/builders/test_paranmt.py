@@ -127,6 +127,7 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert "| `sample` | 2 |" in card and f"| decile | {refused['decile']} |" in card
 
 
+@pytest.mark.slow
 def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys):
     output, run = tmp_path / "part", tmp_path / "part.shards"
     shutil.copytree(made.with_name("bank.shards"), run)
@@ -138,6 +139,7 @@ def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys
     assert "replaces" not in capsys.readouterr().err, "the same choice again"
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="semantic", deciles="6,7,8,9,10")
     shards = tmp_path / "bank.shards"
@@ -157,6 +159,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     assert contents(tmp_path / "bank", shards) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heals", [True, False])
 def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
     settings, tmp_path, monkeypatch, capsys, heals
@@ -187,6 +190,7 @@ def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
     assert ("parabank.json" in below(url)) == heals
 
 
+@pytest.mark.slow
 def test_shards_and_batches_change_no_text(settings):
     def texts(beam_rows, *parts):
         encoder, knobs = load_encoder(settings("x").semantic_model), ParaNMT(beam=3, batch_rows=beam_rows)
@@ -218,6 +222,7 @@ def test_bad_settings_are_one_line(settings, tmp_path):
         settings(tmp_path, shard_rows=0)
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it(settings, tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
     script = importlib.util.module_from_spec(spec)

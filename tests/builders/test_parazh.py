@@ -68,6 +68,7 @@ def test_the_best_candidate_by_the_sum_of_both_directions_is_ranked(made):
     assert compared > 20, "nothing would be compared"
 
 
+@pytest.mark.slow
 def test_candidates_near_their_reference_are_refused_before_they_are_scored(settings, made, tmp_path):
     for row in rows_of(made):
         for one in row.candidates:
@@ -79,6 +80,7 @@ def test_candidates_near_their_reference_are_refused_before_they_are_scored(sett
     assert refused and all(c.scores.edit_ratio < 0.8 and c.scores.backward_logprob is None for c in refused)
 
 
+@pytest.mark.slow
 def test_the_cut_is_over_the_corpus_and_may_change_without_decoding(made, settings, tmp_path):
     output, run = tmp_path / "part", tmp_path / "part.shards"
     shutil.copytree(made.with_name("bank.shards"), run)
@@ -96,6 +98,7 @@ def test_the_cut_is_over_the_corpus_and_may_change_without_decoding(made, settin
     assert "of all pairs the 5 best by the dual score per token |" in card and "| dual_per_token |" in card
 
 
+@pytest.mark.slow
 def test_without_a_number_as_many_as_the_paper_kept(settings, made, tmp_path):
     shutil.copytree(made.with_name("bank.shards"), tmp_path / "bank.shards")
     build(settings(tmp_path / "bank"))
@@ -115,6 +118,7 @@ def test_tables_of_the_card_have_as_many_cells_as_their_heads(made):
     assert re.search(r"\(1-BLEU\) x 100, how much of the wording is new, is \d", card)
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     chosen = settings(tmp_path / "bank", limit=20, best_pairs=6)
     build(chosen)
@@ -152,6 +156,7 @@ def test_two_processes_one_of_them_killed_make_the_same_bytes(settings, tmp_path
     assert parquet[0] == parquet[1] and len(parquet[0]) > 10
 
 
+@pytest.mark.slow
 def test_more_pairs_than_lines_is_an_error_before_anything_is_decoded(settings, tmp_path):
     message = "wanted --best_pairs of at most 40, the number of lines that cleaning has kept, got 41: lower it"
     with pytest.raises(ValueError, match=message):
@@ -160,6 +165,7 @@ def test_more_pairs_than_lines_is_an_error_before_anything_is_decoded(settings, 
     assert build(settings(tmp_path / "bank", best_pairs=3))["total"]["pairs"] == 3, "the next call goes on"
 
 
+@pytest.mark.slow
 def test_more_pairs_than_there_are_is_an_error_that_keeps_the_work(made, settings, tmp_path):
     shutil.copytree(made.with_name("bank.shards"), tmp_path / "bank.shards")
     most = len(published(made))
@@ -168,6 +174,7 @@ def test_more_pairs_than_there_are_is_an_error_that_keeps_the_work(made, setting
     assert build(settings(tmp_path / "bank", best_pairs=most))["total"]["pairs"] == most
 
 
+@pytest.mark.slow
 def test_any_parabank_can_be_cut_over_the_corpus(made, tmp_path):
     cut = Filter(parabank=made, output_dir=tmp_path / "half", best_share=0.5, by="dual", max_similarity=0.8)
     figures = filter_parabank(cut)

@@ -115,6 +115,7 @@ def test_a_server_need_not_say_which_models_it_has(tmp_path):
         assert len(client_of(server, tmp_path).ask(requests(2))) == 2
 
 
+@pytest.mark.slow
 def test_limits_of_a_minute(tmp_path):
     with chat_server() as server:
         client_of(server, tmp_path, requests_per_minute=600).ask(requests(6))

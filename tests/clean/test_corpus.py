@@ -32,6 +32,7 @@ def one_by_one(block, settings, source_lang="de", lang="en"):
     return [(pair.line, pair.source, pair.reference, reason) for pair, reason in pairs]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     lines=LINES,

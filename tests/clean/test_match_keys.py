@@ -19,12 +19,14 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NEAR = st.text(st.sampled_from("aB9 .'é\u0301e\u0327ß\u0130ΣςσΑﬁ①ｶﾞ가ᄀ\u1161ㅎㅏ漢－ＡZ_\u200d\u0345"), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXT | NEAR | st.just(""), max_size=12))
 def test_as_each_text_alone(texts):
     assert match_keys(pa.array(texts, pa.string())).to_pylist() == wanted(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", ["", "a"])
 def test_every_character(around):
     """Alone, and between letters, with which it may compose or of which its lower case may depend."""

@@ -224,6 +224,7 @@ def test_english_in_chinese():
     assert reason_for("Ina kwana, yaya aiki?", "Good morning, how is work?", half, "ha", "en") is None
 
 
+@pytest.mark.slow
 def test_a_side_that_is_surely_in_another_language():
     from_30 = replace(DEFAULT, identify_from=30)
     german, english = "Das ist ein schönes altes Haus am Meer.", "This is a beautiful old house at the seaside."

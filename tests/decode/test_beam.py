@@ -179,6 +179,7 @@ def test_a_batch_of_searches_is_each_on_its_own(seed):
         assert found == beam_search(toy, [sources[n]], beam, limits[n], n_best, 1.0, lexical_of([one], surfaces))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 2, 5, 12])
 def test_the_best_hypothesis_says_what_is_required(beam):
     said = longer = 0
@@ -356,6 +357,7 @@ def test_a_language_token_is_said_first():
     assert_same_searches(all_scored(found), [[(score, ids[1:]) for score, ids in one] for one in theirs])
 
 
+@pytest.mark.slow
 def test_a_beam_of_one_is_greedy_search(engine, sources):
     model = tiny.wide_translator("de-en").model
     for source, (found,) in zip(sources, beam_search(engine, sources, 1, LIMIT), strict=True):
@@ -411,6 +413,7 @@ def test_the_best_translation_meets_its_constraints(sources, beam):
     assert all(one.unmet(text) for one, text in zip(sets, free, strict=True)), "not met by chance"
 
 
+@pytest.mark.slow
 def test_constrained_in_a_batch_is_constrained_one_by_one(engine, sources):
     sets, each = references(5), [3, 1, 0, 2, 1, 1, 1, 1, 1, 0, 0, 1]
     many = [sets[n] if k != 1 else ConstraintSet(negative=("the",)) for n, c in enumerate(each) for k in range(c)]

@@ -82,6 +82,7 @@ def test_hidden_states_are_those_of_plain_steps(family, device, capsys):
     assert not capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_samples_and_hypotheses_are_those_of_plain_steps(device):
     model, keys = model_of("marian"), list(range(120))
@@ -98,6 +99,7 @@ def test_samples_and_hypotheses_are_those_of_plain_steps(device):
     assert len(set(map(tuple, wanted[0]))) > 60
 
 
+@pytest.mark.slow
 def test_a_batch_finds_the_buffers_and_graphs_of_the_one_before():
     with pretended_cuda() as gpu:
         model = model_of("bart")
@@ -116,6 +118,7 @@ def test_a_batch_finds_the_buffers_and_graphs_of_the_one_before():
     assert_equal(shorter, wanted)
 
 
+@pytest.mark.slow
 def test_a_batch_that_comes_while_another_is_in_flight_takes_plain_steps():
     with torch.inference_mode(), pretended_cuda():
         engine = engine_on("cuda", model_of("bart"), True)
@@ -129,6 +132,7 @@ def test_a_batch_that_comes_while_another_is_in_flight_takes_plain_steps():
     assert_equal(inner, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("captures", [0, 3])
 def test_after_a_capture_that_fails_steps_are_plain_and_one_line_says_so(captures, monkeypatch, capsys):
     real, calls = _fixed.captured, []
@@ -207,6 +211,7 @@ def test_buffers_that_do_not_fit_are_not_made(room, steps, monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 def test_weights_that_change_are_seen():
     with torch.inference_mode(False), pretended_cuda():
         model = model_of("bart")
@@ -226,6 +231,7 @@ def test_weights_that_change_are_seen():
         assert (before[-1] - after[-1]).abs().max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_decoder_with_a_layer_of_others_takes_plain_steps(capsys):
     with torch.inference_mode(), pretended_cuda():
         model = model_of("bart")
@@ -238,6 +244,7 @@ def test_a_decoder_with_a_layer_of_others_takes_plain_steps(capsys):
     )
 
 
+@pytest.mark.slow
 def test_graphs_that_were_not_replayed_for_longest_leave(monkeypatch):
     monkeypatch.setattr(_fixed, "GRAPHS", 2)
     monkeypatch.setattr(_fixed, "SOURCES", 1)

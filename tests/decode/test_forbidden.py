@@ -73,6 +73,7 @@ def marian() -> Spoken:
     return Spoken("marian")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("top_k", "min_p"), [(10, 0.0), (5, 0.1), (1, 0.0)])
 def test_samples_are_those_of_masks_over_the_vocabulary(spoken, top_k, min_p):
     sets = spoken.sets()
@@ -131,6 +132,7 @@ def test_fewer_tokens_than_the_top_k_are_drawn_with_their_own_probabilities(mari
     assert chi_square([sum(s.ids == [i] for s in found) for i in kept], shares) < CHI_SQUARE_9
 
 
+@pytest.mark.slow
 def test_more_words_than_all_lists_hold(marian):
     every = tuple(dict.fromkeys(word for text in marian.texts(marian.free) for word in constraint_words(text)))
     marks = tuple(".,!?-'\"")
@@ -211,6 +213,7 @@ def test_as_many_samples_for_every_set(marian):
         sample(marian.engine, marian.sources, constraints, KEYS, 10, LIMIT)
 
 
+@pytest.mark.slow
 def test_the_starter_says_no_forbidden_word_of_real_text():
     starter = load_translator("starter/de-en", "float32")
     engine, table = engine_of(starter.model), WordTable.of(starter.target.surfaces(), starter.target.eos)

@@ -147,6 +147,7 @@ def kernels(monkeypatch):
     monkeypatch.setattr(shared, "step_kernels", chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_rows", [0, 12, 4096])
 @pytest.mark.parametrize("family", LAYERED)
 def test_hidden_states_with_kernels_are_those_of_plain_steps(family, most_rows, kernels, monkeypatch, capsys):
@@ -170,6 +171,7 @@ def test_hidden_states_with_kernels_are_those_of_plain_steps(family, most_rows, 
     assert not capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_samples_and_hypotheses_with_kernels_are_those_of_plain_steps(kernels, monkeypatch):
     monkeypatch.setattr(_fixed, "MOST_ROWS", 40)
     model, keys = model_of("marian"), list(range(120))

@@ -438,6 +438,7 @@ def walk(chance: random.Random, lexical: LexicalConstraints, surfaces: Sequence[
         state, _ = state.advance(torch.tensor([[said[-1]]]))
 
 
+@pytest.mark.slow
 def test_only_known_words_and_those_of_the_search_are_said():
     known = KnownWords.of(KNOWN).with_own([OWN])
     lexical = lexical_of(ConstraintSet(), surfaces=MIXED, known=known)

@@ -65,6 +65,7 @@ def test_an_engine_for_the_model(made):
     assert type(engine_of(made.model)) is RecurrentEngine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_beam_is_that_of_the_equations(made, sources, beam):
     reference = Reference.of(firefox.tiny())
@@ -76,6 +77,7 @@ def test_a_beam_is_that_of_the_equations(made, sources, beam):
     assert len({len(ids) for ids in best}) > 2, "rows must end at different steps"
 
 
+@pytest.mark.slow
 def test_greedy_samples_are_those_of_the_equations(made, sources):
     reference = Reference.of(firefox.tiny())
     found = sample(RecurrentEngine(made.model), sources, None, [0] * len(sources), 1, LIMIT)
@@ -208,6 +210,7 @@ def test_samples_and_beams_say_only_known_words(made, sources):
 # Other numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("int8", marks=needs_int8), "float32"])
 def test_other_numbers_are_near(made, sources, dtype):
     rounded, exact = RecurrentEngine(firefox.translator(dtype).model), RecurrentEngine(made.model)

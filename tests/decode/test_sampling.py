@@ -97,6 +97,7 @@ def test_a_row_is_cut_at_the_limit(engine, sources):
     assert any(not s.ended for s in samples)
 
 
+@pytest.mark.slow
 def test_a_batch_is_each_sentence_on_its_own(engine, sources):
     each, words = 6, sorted({i for s in sources for i in s if i > 2})
     phrases = [[[words[(5 * n + m) % len(words)]] for m in range(n % 4)] + [words[n : n + 2]] for n in range(7 * each)]
@@ -245,6 +246,7 @@ def test_uniform_is_splitmix64():
         assert uniform(torch.tensor(sample_keys), step).tolist() == [splitmix64(seed, step) for seed in sample_keys]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["seed", "step"])
 def test_uniform_is_uniform(by):
     if by == "seed":

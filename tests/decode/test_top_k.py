@@ -29,6 +29,7 @@ def test_logits_in_16_bits_have_the_log_probabilities_of_exact_ones(dtype, sprea
     assert most_probable_of(logits[:, :6].clone(), COUNT, NEVER)[1].shape == (40, 6)  # no more than there are
 
 
+@pytest.mark.slow
 def test_samples_of_a_model_in_16_bits_have_its_log_probabilities():
     sources = tiny.translator("de-en").source.encode([german for german, _ in tiny.pairs(4)])
     with pretended_cuda():

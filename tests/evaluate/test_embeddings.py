@@ -89,6 +89,7 @@ def test_the_benchmark_is_read_and_correlated(tmp_path, encoder):
     assert missing == ["STS Benchmark dev: wanted sts/benchmark/sts-dev.csv"]
 
 
+@pytest.mark.slow
 def test_parts_that_are_not_there_have_named_substitutes(tmp_path, encoder):
     for name in ("stsa.binary.train", "stsa.binary.dev", "TREC.train.all"):
         write_texts(tmp_path, name)

@@ -16,6 +16,7 @@ def encoder():
     return four_word_encoder()
 
 
+@pytest.mark.slow
 def test_local_files_are_the_tasks_of_mteb(tmp_path, encoder):
     for year in (2012, 2016):
         write_year(tmp_path, year, ["3", "4", "1"])
@@ -65,6 +66,7 @@ def test_a_damaged_file_is_no_missing_task(tmp_path, encoder):
         load_suite(["STS13"], tmp_path)
 
 
+@pytest.mark.slow
 def test_names():
     assert set(COPIES) <= {task for group in GROUPS.values() for task in group}
     assert suite_names(["english", "STS12"]) == list(GROUPS["english"])

@@ -70,6 +70,7 @@ def test_the_penalty_is_the_best_of_the_training_part(noisy):
     assert len(set(wanted.cv_results_["mean_test_score"])) > 1
 
 
+@pytest.mark.slow
 def test_ten_folds_each_with_its_own_penalty(noisy):
     parts = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     wanted = 100 * cross_val_score(search(), *noisy, cv=parts).mean()
@@ -97,6 +98,7 @@ def test_the_development_part_chooses(noisy):
         assert _fit_by_dev(train, dev, _accuracy).get_params()[C] == PENALTIES[int(np.argmax(found))]
 
 
+@pytest.mark.slow
 def test_files_of_labels_and_texts(tmp_path, encoder):
     path = tmp_path / "rt.all"
     path.write_text("1 a fine film , \n0 bad\n0 \n", "utf-8")

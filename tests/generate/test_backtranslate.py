@@ -47,6 +47,7 @@ def rows(sentences: list[str]) -> list[Row]:
     return [Row(f"news-{n}", "news", None, None, one, "en", "train") for n, one in enumerate(sentences)]
 
 
+@pytest.mark.slow
 def test_greedy_is_a_beam_of_one_and_what_transformers_decodes(text, tmp_path):
     found = list(_back_translated(rows(ENGLISH), wide_translator("en-de"), asked(text, tmp_path / "out.tsv")))
     model, tiny = plain_model("en-de").double(), translator("en-de")
@@ -89,6 +90,7 @@ def test_the_rules_for_pairs_refuse_translations(text, tmp_path):
     _refuse_pairs([], settings, "de")
 
 
+@pytest.mark.slow
 def test_texts_are_read_one_after_the_other_and_cleaned(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"We go.\n\ncaf\xe9\n" + "We  stay – here.\n".encode())
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(b"1\tWe go.\n2\tThey sleep.\n"))
@@ -108,6 +110,7 @@ def test_texts_are_read_one_after_the_other_and_cleaned(tmp_path):
     assert not list(twice.shards_dir.iterdir()), "what cleaning needed is gone"
 
 
+@pytest.mark.slow
 def test_a_text_becomes_pairs_that_a_training_reads(text, tmp_path, on_a_cpu):
     text.write_text(text.read_text(encoding="utf-8") + "\n" + ENGLISH[0] + "\n", encoding="utf-8")
     settings = asked(text, tmp_path / "out.tsv.gz")

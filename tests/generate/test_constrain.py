@@ -63,6 +63,7 @@ def by_recipe(row: Row) -> dict[str | None, list[Candidate]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_recipe_names_what_it_reached():
     found = usual()
     assert [row.id for row in found] == [f"demo-{n}" for n in range(6)]
@@ -94,6 +95,7 @@ def test_an_origin_has_the_constraints_and_those_that_its_text_does_not_meet():
     assert met > 30 > unmet
 
 
+@pytest.mark.slow
 def test_what_is_in_meets_its_set():
     free = {row.id: by_recipe(row)["1"][0].text for row in usual()}
     some = 0
@@ -104,6 +106,7 @@ def test_what_is_in_meets_its_set():
     assert some > 5, "the free translation does not meet them"
 
 
+@pytest.mark.slow
 def test_equal_sets_are_decoded_once():
     asked: list[int] = []
 
@@ -121,6 +124,7 @@ def test_equal_sets_are_decoded_once():
     assert constrained(rows(2), twice, batch_rows=2 * BEAM) == [first, second]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch_rows", "n_best"), [(1, 3), (60, 1)])
 def test_batches_do_not_matter(batch_rows, n_best):
     def contents(found: list[Row]) -> list[list[tuple]]:
@@ -130,6 +134,7 @@ def test_batches_do_not_matter(batch_rows, n_best):
     assert contents(found) == contents(constrained(rows(3), batch_rows=10_000, n_best=n_best))
 
 
+@pytest.mark.slow
 def test_a_row_is_cut_alike_beside_one_that_has_much_to_say():
     def sets(row: Row) -> list[NamedSet]:
         return [("1", ConstraintSet(tuple(words(row)[:4])) if row.id == "demo-0" else FREE)]
@@ -176,6 +181,7 @@ def test_a_set_under_which_nothing_was_found_is_said():
     assert [(o.recipe, o.unmet) for o in nothing.origins] == [(name, ['says no "often"']) for name in ("1", "2")]
 
 
+@pytest.mark.slow
 def test_known_words_and_those_of_the_row_are_all_that_is_said():
     known = {word for _, english in pairs(40) for word in constraint_words(english.lower()) if word.isalpha()}
     said: set[str] = set()
@@ -224,6 +230,7 @@ def cut(text: str, count: int) -> list[str]:
     return [token.lower() for token in said[: marks + count]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_positional_system_keeps_no_beginning_of_its_reference(count):
     """What the model says freely is the reference, so that every ban is of what the model would say."""

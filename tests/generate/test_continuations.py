@@ -55,6 +55,7 @@ def said(rows):
     return [[(candidate.text, candidate.reason) for candidate in row.candidates] for row in rows]
 
 
+@pytest.mark.slow
 def test_candidates_are_those_of_searches_one_by_one(model):
     found = said(continued_rows(rows(), model, 6))
     assert found == [by_hand(text, model, 6) for text in TEXTS]

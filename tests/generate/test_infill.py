@@ -58,6 +58,7 @@ def infilled(infiller, some, batch_rows=64, permutations=15):
     return list(infill_rows(some, infiller, STOP_WORDS, None, permutations, 0.15, 2, batch_rows, 2048, 7))
 
 
+@pytest.mark.slow
 def test_every_candidate_says_its_keywords(infiller):
     for row in infilled(infiller, rows()):
         found = {one.text for one in keywords(row.reference)}
@@ -68,6 +69,7 @@ def test_every_candidate_says_its_keywords(infiller):
                 assert all(word.lower() in one.text.lower() for word in origin.positive)
 
 
+@pytest.mark.slow
 def test_as_many_orders_as_wanted_and_a_reference_without_keywords(infiller):
     done = infilled(infiller, rows())
     for row, reference in zip(done, REFERENCES, strict=True):
@@ -80,6 +82,7 @@ def test_as_many_orders_as_wanted_and_a_reference_without_keywords(infiller):
             assert len(orders) == sum(one.draws for one in row.candidates) == min(15, [1, 1, 2, 6, 24][min(kept, 4)])
 
 
+@pytest.mark.slow
 def test_the_batch_and_the_neighbours_make_no_difference(infiller):
     whole = infilled(infiller, rows(), permutations=5)
     some = slice(None, None, 3)

@@ -164,6 +164,7 @@ def runs(tmp_path, gpt2):
     yield paranet, paranet.ParaNetRun(**text, **own, prompt="context", output_dir=str(tmp_path / "paranet"))
 
 
+@pytest.mark.slow
 def test_every_builder_takes_its_candidates(gpt2, tmp_path):
     for builder, run in runs(tmp_path, gpt2):
         figures = builder.build(run)
@@ -181,6 +182,7 @@ def test_every_builder_takes_its_candidates(gpt2, tmp_path):
         assert [m["role"] for m in models][:2] == ["generator", "prompt"]
 
 
+@pytest.mark.slow
 def test_a_run_of_paranmt_is_not_gone_on_with_by_another_seed_of_its_replies(plain, tmp_path):
     _, (_, run), *_ = runs(tmp_path, plain)
     paranmt.build(run)
@@ -222,6 +224,7 @@ def served(server, folder, **changed):
     return load_asked(settings, "auto", "cpu", folder), settings
 
 
+@pytest.mark.slow
 def test_a_server_is_asked_for_each_reply_once(tmp_path):
     with chat_server() as server:
         model, settings = served(server, tmp_path, prompt="paraphrase")
@@ -240,6 +243,7 @@ def test_a_server_is_asked_for_each_reply_once(tmp_path):
         assert len(server.asked) == 30
 
 
+@pytest.mark.slow
 def test_a_run_with_a_server(plain, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
     (tmp_path / "book.txt").write_text("\n".join(SENTENCES[:12]))
@@ -266,6 +270,7 @@ def test_a_run_with_a_server(plain, tmp_path, monkeypatch):
             )
 
 
+@pytest.mark.slow
 def test_a_run_by_batches(plain, tmp_path):
     (tmp_path / "book.txt").write_text("\n".join(SENTENCES[:12]))
     own = {"text": [str(tmp_path / "book.txt")], "lang": "en", "min_chars": 20, "generator": "lm", "model": MODEL,

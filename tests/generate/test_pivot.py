@@ -81,6 +81,7 @@ def test_constraints_of_a_text_hold_for_all_its_candidates(found, translators, e
     assert avoiding.candidates and all(said not in words_of(c.text) for c in avoiding.candidates if c.reason is None)
 
 
+@pytest.mark.slow
 def test_a_text_has_the_same_candidates_in_any_batch(found, translators, english):
     for row, again in list(zip(found, english, strict=True))[::4]:
         (alone,) = pivot_rows([replace(row, source=None, candidates=[])], *translators, "de", SETTINGS, {})

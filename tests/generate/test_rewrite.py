@@ -117,6 +117,7 @@ def test_what_is_no_list_of_texts_is_one_line(texts, message):
             take()
 
 
+@pytest.mark.slow
 def test_any_collection_of_texts_will_do():
     wanted = [[c.text for c in one] for one in rewrite(TEXTS[:2], translator("de-en"), beam=2)]
     for texts in (tuple(TEXTS[:2]), np.array(TEXTS[:2])):

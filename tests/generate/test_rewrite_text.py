@@ -30,6 +30,7 @@ def rewritten(model, folder, systems, *more, texts=TEXTS):
     return [(text, systems.split(","), rewriting) for text, systems, rewriting in lines]
 
 
+@pytest.mark.slow
 def test_without_constraints_it_is_the_beam_search_of_transformers(model, tmp_path, capsys):
     found = rewritten(model, tmp_path, "28")
     tokenizer, peer = MarianTokenizer.from_pretrained(model), MarianMTModel.from_pretrained(model).float()
@@ -41,6 +42,7 @@ def test_without_constraints_it_is_the_beam_search_of_transformers(model, tmp_pa
     assert capsys.readouterr().err.splitlines()[-1] == f"{tmp_path / 'out.tsv'}; not used: {{'empty_line': 1}}"
 
 
+@pytest.mark.slow
 def test_a_forbidden_first_word_is_not_said_first(model, tmp_path):
     """System 32 forbids the first word of the text at the beginning; only Tom would have been said again."""
     plain = {text: rewriting for text, _, rewriting in rewritten(model, tmp_path, "28")}

@@ -60,6 +60,7 @@ def logprobs(row: Row) -> list[float | None]:
     return [c.scores.forward_logprob for c in row.candidates]
 
 
+@pytest.mark.slow
 def test_candidates_depend_on_seed_and_id_not_on_the_order_of_rows():
     first = {row.id: texts(row) for row in sampled(rows())}
     assert {row.id: texts(row) for row in sampled(rows()[::-1])} == first
@@ -94,6 +95,7 @@ def test_a_forbidden_word_is_not_said_in_its_segmentation(monkeypatch):
         assert all(set(origin.negative) == words for c in row.candidates for origin in c.origins)
 
 
+@pytest.mark.slow
 def test_whole_words_are_not_said_in_any_pieces():
     target = translator("de-en").target
     free = sampled(rows(), rate=0.0)

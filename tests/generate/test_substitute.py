@@ -56,6 +56,7 @@ def second_of(infiller, text):
     return tokenizer.decode(said[1], skip_special_tokens=False).split("<extra_id_0>")[1].split("<")[0].strip()
 
 
+@pytest.mark.slow
 def test_the_second_prediction_of_beam_search_is_taken(infiller, rows, chosen):
     compared = 0
     for row, own, said in zip(rows, chosen, substituted(rows, chosen, infiller, Anything(), 64), strict=True):
@@ -77,6 +78,7 @@ def test_only_synonyms_replace_a_word(infiller, rows, chosen):
     assert substituted(rows, chosen, infiller, Synonyms({}), 64) == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_rows", [2, 6])
 def test_batches_change_nothing(infiller, rows, chosen, batch_rows):
     assert substituted(rows, chosen, infiller, Anything(), batch_rows) == substituted(

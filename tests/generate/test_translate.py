@@ -51,6 +51,7 @@ def test_candidates_are_the_hypotheses_of_a_search_of_each_row_best_first(n_best
             assert candidate.scores.forward_tokens == len(best.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_rows", [1, 15, 10_000])
 def test_batches_do_not_matter(batch_rows):
     def texts(found: list[Row]) -> list[list[tuple[str, str | None]]]:

@@ -150,6 +150,7 @@ def test_paraphrases_of_are_ranked_by_adjusted_pmi(tmp_path):
     assert paraphrases_of(tmp_path / "out.parquet", "nobody", 5) == []
 
 
+@pytest.mark.slow
 def test_a_run_its_parabank_and_its_pairs_give_one_lexicon(tmp_path, demo_models):
     """Only chosen candidates count, and of these only those whose paraphrase score is high enough."""
     rows = [row(n, "train" if n % 2 else "test", f"They laughed {n}.", [

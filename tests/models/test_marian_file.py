@@ -86,6 +86,7 @@ def test_a_cut_file(tmp_path, form, twentieth):
         refused(lambda: read_marian(path), str(path), "fetch it again")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Reading .*npz")
 @pytest.mark.parametrize("form", ["alphas.bin", "npz"])
 @pytest.mark.parametrize("file", ["model", "vocab"])

@@ -45,6 +45,7 @@ def test_a_search_says_no_padding_and_its_scores_are_those_of_the_equations(tmp_
         assert hypothesis.logprob == pytest.approx(sum(reference.scores(ids, list(hypothesis.ids))), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_it_translates_paraphrases_and_scores_like_any_translator(tmp_path):
     there = firefox.write_folder(tmp_path / "there", "bin", pair="ende", seed=5, recurrent=False)
     back = firefox.write_folder(tmp_path / "back", "bin", pair="deen", recurrent=False)

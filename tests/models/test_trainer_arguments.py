@@ -45,6 +45,7 @@ def test_on_the_processor_beside_a_gpu(monkeypatch, tmp_path, no_bfloat16):
     assert (made.bf16, made.use_cpu, made.dataloader_pin_memory, str(made.device)) == (False, True, False, "cpu")
 
 
+@pytest.mark.slow
 def test_no_other_file_makes_the_arguments_of_a_trainer():
     calls = {
         path: node.func.id

@@ -15,6 +15,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, pictures, tmp_path):
     for name in ("one", "other"):
         package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "cc-by-2.0", demo_models)
@@ -41,6 +42,7 @@ def assert_as_listed(folder):
     assert lines and all(line.split("  ") == [hash_file(folder / line[66:]), line[66:]] for line in lines)
 
 
+@pytest.mark.slow
 def test_an_older_one_is_replaced_whole(demo_run, demo_models, tmp_path):
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models, max_rows_per_file=1)
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.1", "mit", demo_models)

@@ -65,6 +65,7 @@ def random_rows(seed, count=40):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["chosen", "1", "3"])
 @pytest.mark.parametrize("seed", range(4))
 def test_counts_do_not_depend_on_what_is_kept(tmp_path, keep, seed):
@@ -79,6 +80,7 @@ def test_counts_do_not_depend_on_what_is_kept(tmp_path, keep, seed):
     assert counted(whole)["candidates_by_kind"]
 
 
+@pytest.mark.slow
 def test_a_choice_over_the_corpus_keeps_the_counts(tmp_path):
     """ParaNMT's choice by deciles copies the shards; what was dropped before goes with them."""
     rows = [row for row in random_rows(7, 60) if row.candidates]

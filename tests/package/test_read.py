@@ -23,6 +23,7 @@ def pairs(source, split=None) -> list[tuple]:
     return [tuple(record.values()) for table in tables for record in table.to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_run_and_its_package_are_the_same(demo_parabank, demo_run):
     chosen = [(one, one.paraphrases) for one in demo_rows() if one.paraphrases]
     assert sorted(texts(demo_run)) == sorted((one.reference, [c.text for c in best]) for one, best in chosen)

@@ -95,6 +95,7 @@ def test_a_pair_that_equals_a_better_one_lost(tmp_path, demo_models):
     assert [one[1] for one in found["demo-1"][6]] == [REPEATED]
 
 
+@pytest.mark.slow
 def test_five_thousand_rows_are_below_five_megabytes(parabank):
     """Long texts with ten candidates each, all different."""
     import random

@@ -128,6 +128,7 @@ def test_the_loss_is_cross_entropy(start, tmp_path):
     assert loss == pytest.approx(expected, abs=0.02) and abs(loss - np.log(2)) > 0.001  # steps may be in bfloat16
 
 
+@pytest.mark.slow
 def test_it_learns(start, tmp_path):
     classifier = new_classifier(str(start), 16, 0)
     labels = [p.label for p in PAIRS]

@@ -234,6 +234,7 @@ def test_reasons_name_what_was_lost():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_a_paraphraser_changes_sentences_alone(kind):
     settings = Paraphrasing(n=2, rank_by="dual", guards=(), min_semantic=None, pool=0, beam=4)

@@ -100,6 +100,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
     assert added > 0
 
 
+@pytest.mark.slow
 def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     for row in _judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, FREE, [rewriter]):
@@ -138,6 +139,7 @@ def test_two_translators_of_english_have_the_starter_as_rewriter_and_one_model_h
         toolkit.Paraphraser("starter/paraphraser", rewriters=["starter/paraphraser"])
 
 
+@pytest.mark.slow
 def test_paraphrases_are_ranked_by_the_judge_and_the_best_of_all_is_first(paraphraser):
     for candidates in paraphraser.candidates([text for _, text in pairs(4)], n=2):
         ranked = [c for c in candidates if c.rank is not None]

@@ -62,6 +62,7 @@ def test_entailment_is_measured_of_what_is_left(tmp_path):
         assert len(scores) == 3 and scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 def test_other_paraphrasers_have_them_too(tmp_path):
     path = saved_cross_encoder(tmp_path / "nli")
     starter = toolkit.Paraphraser("starter/paraphraser", meaning=MeaningModels(nli=path))

@@ -75,6 +75,7 @@ def test_every_text_gets_other_texts_in_order(paraphraser, method):
         assert all(one.strip() for one in some)
 
 
+@pytest.mark.slow
 def test_a_text_has_the_same_paraphrases_in_any_batch(paraphraser, monkeypatch):
     found = paraphraser.paraphrase(TEXTS, seed=4)
     alone = [paraphraser.paraphrase([text], seed=4)[0] for text in TEXTS]
@@ -109,6 +110,7 @@ def test_both_methods_of_sampling_draw_equally_many(paraphraser):
     assert most["sample"] == most["top_p"] == SETTINGS.constraint_sets * SETTINGS.samples_per_set
 
 
+@pytest.mark.slow
 def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_needs_it(paraphraser, monkeypatch):
     def scored(**changed):
         monkeypatch.setattr(paraphraser, "settings", replace(SETTINGS, **changed))
@@ -122,6 +124,7 @@ def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_nee
     assert max(scored(rank_by="forward", max_dual_nll=1000.0)) > 4
 
 
+@pytest.mark.slow
 def test_what_is_avoided_is_not_said_and_what_is_required_is(paraphraser):
     words = [text.split()[-1].strip(".!?") for text in TEXTS]
     for method in METHODS:
@@ -141,6 +144,7 @@ def test_the_form_of_a_text_stays(paraphraser):
     assert spaced and all(one.startswith("  ") and one.endswith("\n") for one in spaced)
 
 
+@pytest.mark.slow
 def test_a_text_that_is_too_long_is_paraphrased_by_sentence(paraphraser):
     long = "  ".join(TEXTS * 3) + "\n\n12345.\n"
     assert len(paraphraser.model.source.encode([long])[0]) > paraphraser.limit

@@ -194,6 +194,7 @@ def test_lost_pieces():
     assert lost_piece("See it.", "See www.a.org.", CLASSES) is None
 
 
+@pytest.mark.slow
 def test_thousands_of_pieces_in_a_text(paraphraser):
     """None takes the square of the length, and more pieces than words that stand in leave their sentence as it is."""
     addresses = " ".join(f"https://example.org/{number}" for number in range(10_000))
@@ -221,6 +222,7 @@ UNITS = ["a", "1", "A", ".", "-", " ", "`", "/", "(", "_", "@", "{", "[", "<", "
          "中", "a中", "@中", "#中", "/中"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["code", "quantity", "emoji", "exact", "pair"])
 def test_no_pattern_takes_the_square_of_a_length(name):
     """Of 100,000 characters a square would take hours; `exact` has the patterns of all other classes."""
@@ -252,6 +254,7 @@ def test_pieces_end_where_letters_without_spaces_begin(text, pieces):
     assert [piece.text for piece in kept_pieces(text, CLASSES)] == pieces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phrase", "is_required"), [("port", True), ("support", False)])
 def test_a_required_word_is_not_said_by_a_longer_word_of_an_address(phrase, is_required):
     text = "Open the port at https://example.org/support before noon."

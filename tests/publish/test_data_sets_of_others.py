@@ -74,6 +74,7 @@ def run(hub, home, *command):
     return subprocess.run([sys.executable, *command], env=own, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_configurations_and_splits_are_named_after_the_id(corpus, tmp_path):
     done = run(corpus, tmp_path / "home", "-c", CODE, "someone/corpus", "someone/questions")
     assert done.returncode == 0, done.stderr[-2000:]
@@ -84,6 +85,7 @@ def test_configurations_and_splits_are_named_after_the_id(corpus, tmp_path):
     assert read["labelled"] == [["Where can I find it?", 1], ["Where is she?", 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -63,6 +63,7 @@ def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packa
     assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
 
 
+@pytest.mark.slow
 def test_its_bleu_is_that_of_transformers_and_sacrebleu(packaged):
     """Sentence by sentence, so without padding, and with the tokenizer that was saved."""
     tokenizer, model = MarianTokenizer.from_pretrained(packaged), MarianMTModel.from_pretrained(packaged).float()
@@ -128,6 +129,7 @@ def test_it_is_a_translator_with_the_words_of_its_text(trained, packaged):
     assert (packaged / "words.txt").read_bytes() == (trained / "words.txt").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_package_whole_and_the_command_can_be_repeated(trained, bitext, packaged, capsys):
     before = {path.name: path.read_bytes() for path in packaged.iterdir()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

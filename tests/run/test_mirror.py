@@ -322,6 +322,7 @@ def test_another_launch_on_this_machine_is_refused(bank):
         fetch_run(bank, SETTINGS, set())
 
 
+@pytest.mark.slow
 def test_a_parabank_takes_the_place_of_an_older_one_and_is_read_where_it_is(bank, monkeypatch, tmp_path):
     folder, local = made(bank), working_folder(bank)
     package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS, max_rows_per_file=2)

@@ -231,6 +231,7 @@ def last_line(capsys: pytest.CaptureFixture) -> str:
     return capsys.readouterr().err.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_in_this_process_it_makes_the_same_shards(main, made, tmp_path):
     assert main(flags(tmp_path / "bank")) == 0
     assert_same(tmp_path / "bank", made)
@@ -238,6 +239,7 @@ def test_in_this_process_it_makes_the_same_shards(main, made, tmp_path):
     assert_same(tmp_path / "bank", made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"), [("seed", 1), ("samples_per_set", 6), ("shard_rows", 4), ("threads", 2), ("limit", 22)]
 )
@@ -253,11 +255,13 @@ def test_a_changed_setting_is_named(main, capsys, tmp_path, key, value):
     assert contents(output) == before
 
 
+@pytest.mark.slow
 def test_what_changes_no_shard_may_change(main, tmp_path):
     assert main(flags(tmp_path / "bank", limit=3)) == 0
     assert main(flags(tmp_path / "bank", limit=3, version="1.0.1", license="cc0-1.0")) == 0
 
 
+@pytest.mark.slow
 def test_a_bitext_that_grew_is_found(main, capsys, tmp_path):
     bitext = tmp_path / "mine.tsv"
     bitext.write_text("".join(f"{source}\t{reference}\n" for source, reference in pairs(3)), encoding="utf-8")
@@ -268,6 +272,7 @@ def test_a_bitext_that_grew_is_found(main, capsys, tmp_path):
     assert "content of bitext was" in last_line(capsys)
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_on_in_place_is_found(main, capsys, tmp_path):
     model = tmp_path / "model"
     shutil.copytree(folder() / "de-en", model)
@@ -278,6 +283,7 @@ def test_a_model_that_was_trained_on_in_place_is_found(main, capsys, tmp_path):
     assert "content of forward was" in last_line(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "typo",
     [{"bitext": "lost.tsv"}, {"forward": "lost"}, {"backward": "lost"}, {"known_words": "lost.txt"}, {"lang": "fr"}],
@@ -290,6 +296,7 @@ def test_after_a_typo_the_corrected_command_runs(main, tmp_path, typo):
     assert main(flags(tmp_path / "bank", **settings)) == 0
 
 
+@pytest.mark.slow
 def test_swapped_columns_are_found_unless_told(main, capsys, tmp_path):
     swapped = {"source_column": 1, "reference_column": 0, "limit": 12, "shard_rows": 12}
     assert main(flags(tmp_path / "bank", **swapped)) == 1
@@ -307,12 +314,14 @@ def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
     assert "1 as empty (a side has too few characters)" in said
 
 
+@pytest.mark.slow
 def test_the_bar_counts_rows_and_ends_full(main, capsys, tmp_path):
     assert main(flags(tmp_path / "bank")) == 0
     assert "100%" in (said := capsys.readouterr().err)
     assert "21/21 rows" in said
 
 
+@pytest.mark.slow
 def test_a_second_launcher_is_told_who_is_at_work(main, capsys, tmp_path):
     output = tmp_path / "bank"
     assert main(flags(output, limit=3)) == 0
@@ -338,6 +347,7 @@ def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_path):
     output, rename = tmp_path / "bank", os.replace
     monkeypatch.setattr(os, "replace", lambda a, b: full_disk() if "rows-00002" in str(b) else rename(a, b))

@@ -48,6 +48,7 @@ def by_hand(source, reference):
     return abs(nats[0] - nats[1]) + sum(nats) / 2
 
 
+@pytest.mark.slow
 def test_every_pair_is_scored_and_those_above_the_threshold_are_refused(settings, tmp_path):
     wanted = {tuple(line): by_hand(*line) for line in LINES}
     threshold = float(np.median(list(wanted.values())))
@@ -63,6 +64,7 @@ def test_every_pair_is_scored_and_those_above_the_threshold_are_refused(settings
     assert {tuple(line[2:]) for line in refused[:-2]} == {pair for pair, x in wanted.items() if x > threshold}
 
 
+@pytest.mark.slow
 def test_another_share_needs_no_other_scoring(settings, tmp_path):
     filter_bitext(replace(settings, best_share=0.5))
     x = sorted(by_hand(*line) for line in LINES)
@@ -101,6 +103,7 @@ def test_of_equal_pairs_the_first_are_kept(tmp_path, monkeypatch):
     assert found["cross_entropy"].to_pylist() == [2.0, 1.0, 2.0, 2.0, None, 3.0]
 
 
+@pytest.mark.slow
 def test_pairs_that_are_no_translations_are_found(settings, tmp_path):
     lines = [line.split("\t") for line in DEMO.read_text(encoding="utf-8").splitlines()][:60]
     wrong = [(lines[n][0], lines[(n + 30) % 60][1]) for n in range(60)]
@@ -141,6 +144,7 @@ def test_settings_out_of_range(settings, changed, message):
         replace(settings, **changed)
 
 
+@pytest.mark.slow
 def test_the_command_says_in_one_line_what_went_wrong(settings, tmp_path, capsys):
     flags = ["--bitext", *settings.bitext, "--source_lang", "de", "--lang", "en", "--output", str(tmp_path / "k.tsv")]
     assert main([*flags, "--forward", "starter/en-de", "--backward", "starter/de-en"]) == 1

@@ -111,6 +111,7 @@ def test_dual_sum_and_dual_per_token_choose_differently(tmp_path):
     assert taken(chosen(tmp_path, [long, short], BestBy(best_pairs=1))[0]) == {"demo-0"}
 
 
+@pytest.mark.slow
 def test_without_a_number_as_many_as_the_paper(tmp_path):
     rows = [pair(n, n / 100) for n in range(100)]
     reasons, _ = chosen(tmp_path, rows, BestBy(), lines=60)
@@ -136,6 +137,7 @@ def jaccard(one: Row, other: Row, size: int) -> float:
     return len(a & b) / len(a | b)
 
 
+@pytest.mark.slow
 def test_near_duplicates_lose_to_a_better_pair(tmp_path):
     chance, rows = random.Random(5), []
     for n in range(60):
@@ -166,6 +168,7 @@ def test_near_duplicates_in_chinese_are_compared_by_two_characters(tmp_path):
     assert chosen(tmp_path / "en", rows, similar, lang="en")[0]["demo-0"] is None
 
 
+@pytest.mark.slow
 def test_the_survivor_does_not_depend_on_the_shards(tmp_path):
     rows = corpus(200, 9)
     settings = replace(ALL, max_similarity=0.5)

@@ -78,6 +78,7 @@ def test_a_missing_score_meets_nothing(tmp_path):
     assert meeting(shard, "semantic is null") == {("r-0", 5)}
 
 
+@pytest.mark.slow
 def test_names_and_derived_scores(tmp_path):
     shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
     assert meeting(shard, "dual > -1.2") == {("r-0", 0), ("r-1", 0)}

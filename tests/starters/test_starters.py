@@ -48,6 +48,7 @@ def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
     assert semantic_signature(encoder, run.semantic_model).startswith("cosine|encoder:starter/encoder|9.6M|tokens:all")
 
 
+@pytest.mark.slow
 def test_the_starter_paraphraser_says_short_sentences_in_other_words():
     paraphraser = toolkit.Paraphraser("starter/paraphraser", dtype="float32")
     texts = [reference for _, reference in pairs(320) if 5 <= len(reference.split()) <= 9][:30]

@@ -47,6 +47,7 @@ def harmful(rows, seed):
     )
 
 
+@pytest.mark.slow
 def test_what_helps_is_told_from_what_does_not(task, tmp_path):
     arms = {"helpful": doubled, "harmful": harmful, OVERSAMPLED: oversampled(2)}
     found = study(*task, "label", words(task), arms, sizes=[2, 0], seeds=8, output_dir=tmp_path, progress=False)
@@ -111,6 +112,7 @@ def test_embeddings(task):
     assert 0 <= on_embeddings(toolkit.load_encoder("starter/encoder"), ["text", "other"], "label")(*two, 0) <= 1
 
 
+@pytest.mark.slow
 def test_a_transformer(task, tmp_path):
     from tests.augmentation.bert import tiny_bert
 

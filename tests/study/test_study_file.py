@@ -28,6 +28,7 @@ def task(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_answer_is_printed_and_kept_and_more_seeds_may_be_added(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "3", "0", "--seeds", "2"]) == 0
     said = capsys.readouterr().out
@@ -40,6 +41,7 @@ def test_the_answer_is_printed_and_kept_and_more_seeds_may_be_added(task, capsys
     assert (task / "study" / "results.jsonl").read_text().splitlines()[: len(lines)] == lines
 
 
+@pytest.mark.slow
 def test_labels_may_be_checked(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "4", "--seeds", "2", "--check"]) == 0
     assert "labels checked, 4: " in capsys.readouterr().out
@@ -47,6 +49,7 @@ def test_labels_may_be_checked(task, capsys):
     assert len(lines) == 2 * 4 and sum("labels checked" in line for line in lines) == 2
 
 
+@pytest.mark.slow
 def test_a_language_model_paraphrases_the_rows_of_a_study_once(task, capsys):
     with chat_server() as server:
         lm = ["--paraphraser", "lm", "--model", MODEL, "--server", server.url, "--sizes", "3", "0"]
@@ -93,12 +96,14 @@ def test_bad_input_is_one_line(task, changed, message, status, capsys):
     assert got == status and lines, lines
 
 
+@pytest.mark.slow
 def test_a_study_with_other_settings_is_refused(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2"]) == 0
     assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2", "--copies", "1"]) == 1
     assert "copies" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_each_text_is_paraphrased_once_in_a_study(task, capsys, monkeypatch):
     texts = []
     chunk = Paraphraser._chunk

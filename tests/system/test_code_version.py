@@ -51,6 +51,7 @@ def test_one_changed_digit_in_a_source_is_other_code(tmp_path):
     assert len(sources()) == len(code_version()["sources"]) and sources() != code_version()["sources"]
 
 
+@pytest.mark.slow
 def test_a_run_does_not_go_on_with_other_code_unless_it_is_finished(tmp_path, capsys, other_code):
     bank = tmp_path / "bank"
     assert main(flags(bank, limit=4)) == 0

@@ -42,6 +42,7 @@ def told(folder, capsys):
     return said.out + said.err + "".join(path.read_bytes().decode("latin-1") for path in written)
 
 
+@pytest.mark.slow
 def test_a_builder_keeps_no_password_and_goes_on_with_another(web, tmp_path, capsys):
     bank = tmp_path / "bank"
     assert main(flags(bank, bitext=f"{web}/a.tsv", limit=4, decontaminate=f"{web}/pairs.tsv")) == 0

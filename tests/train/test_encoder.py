@@ -183,6 +183,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parts", "mega", "loss", "min_count"), CASES)
 def test_training_is_the_plain_loop(parts, mega, loss, min_count, base):
     settings = replace(base, parts=parts, mega_batch=mega, loss=loss, min_count=min_count, scramble=0.0)
@@ -215,6 +216,7 @@ def test_negatives_in_bfloat16_hardly_change_what_is_learnt(learnable):
     assert found[0] == pytest.approx(found[1], abs=0.05) and found[0][-1] < 0.2 * found[0][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parts", "loss"), [(["lstm"], "ranking"), (["word", "trigram", "lstm"], "margin")])
 @pytest.mark.parametrize("direction", ["forward", "average"])
 def test_recurrent_parts_learn_with_scrambled_words(parts, loss, direction, learnable):

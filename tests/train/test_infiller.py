@@ -96,6 +96,7 @@ def test_the_card_says_what_it_is_and_shows_what_it_writes(made):
     assert str(made.parent) not in card
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_ends_with_the_same_weights(settings, made, tmp_path, monkeypatch):
     chosen = dataclasses.replace(settings, output_dir=str(tmp_path / "made"))
 
@@ -114,6 +115,7 @@ def test_killed_and_started_again_it_ends_with_the_same_weights(settings, made, 
     assert train(chosen) and (tmp_path / "made" / "model.safetensors").stat().st_mtime_ns == times
 
 
+@pytest.mark.slow
 def test_it_can_begin_with_a_checkpoint(settings, made, tmp_path):
     chosen = dataclasses.replace(settings, base_model=str(made), output_dir=str(tmp_path / "more"), max_steps=4)
     train(chosen)

@@ -70,6 +70,7 @@ def kept(path: Path) -> list[tuple[str, str]]:
     return [(pair["source"], pair["reference"]) for pair in open_pairs(path).to_pylist()]
 
 
+@pytest.mark.slow
 def test_synthetic_pairs_are_trained_on_and_never_held_out(tmp_path, synthetic):
     alone = asked(tmp_path / "alone", size="tiny", validation=[])
     mixed = replace(alone, output_dir=str(tmp_path / "mixed"), synthetic=[str(synthetic)])
@@ -88,6 +89,7 @@ def test_synthetic_pairs_are_trained_on_and_never_held_out(tmp_path, synthetic):
     assert "▁house" in pieces.encode("houses", out_type=str)
 
 
+@pytest.mark.slow
 def test_each_synthetic_file_has_its_own_form_and_a_given_validation_holds_out_none(tmp_path, synthetic):
     more = pa.table({"source": ["Es regnet sehr."], "reference": ["It rains a lot."]})
     pq.write_table(more, tmp_path / "more.parquet")
@@ -101,6 +103,7 @@ def test_each_synthetic_file_has_its_own_form_and_a_given_validation_holds_out_n
     assert kept(tmp_path / "run" / "train.arrow")[-1] == ("Es regnet sehr.", "It rains a lot.")
 
 
+@pytest.mark.slow
 def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, base, synthetic):
     settings = asked(tmp_path / "run", base_model=str(base), synthetic=[str(synthetic)], learning_rate=2e-3)
     model, tokenizer = load_base(settings)
@@ -137,6 +140,7 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
         train(settings)
 
 
+@pytest.mark.slow
 def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
     model, tokenizer = load_base(asked(tmp_path / "run", base_model="starter/de-en", size="starter", alpha=0.3))
     assert model.dtype.is_floating_point and model.config.d_model == 256

@@ -84,6 +84,7 @@ def settings(start, encoder, demo_parabank, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_parabank_then_a_task(settings, task, tmp_path):
     model = train(settings)
     pairs = pq.read_table(tmp_path / "run" / "pairs.parquet").to_pylist()
@@ -111,6 +112,7 @@ def test_a_parabank_then_a_task(settings, task, tmp_path):
     assert measure(tmp_path / "two" / "model", [str(task)], follows.columns) == {str(task): expected}
 
 
+@pytest.mark.slow
 def test_a_scored_task_from_a_classifier(settings, tmp_path):
     labelled = train(settings)  # two outputs; the scored task has one
     path = tmp_path / "sts-train.csv"
@@ -141,6 +143,7 @@ def test_a_finished_run_stays_and_other_settings_are_refused(settings):
         train(replace(settings, seed=1))
 
 
+@pytest.mark.slow
 def test_pairs_are_found_once(settings, tmp_path, monkeypatch):
     train(settings)
     (tmp_path / "run" / "model" / "training.json").unlink()

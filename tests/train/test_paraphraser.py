@@ -118,6 +118,7 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
     assert float(trainer.compute_loss(model, dict(batch))) != pytest.approx(total / weight, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", families.NAMES)
 def test_every_family_is_trained_on_what_its_own_loss_is_of(family, tmp_path, bitext):
     base = str(families.checkpoint(family))
@@ -248,6 +249,7 @@ def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch):
     output, seen = tmp_path / "model", {}
 
@@ -353,6 +355,7 @@ def test_the_warm_up_is_a_tenth_of_the_training_at_most(steps):
     assert training._training_arguments(settings, steps).warmup_steps == min(200, steps // 10)
 
 
+@pytest.mark.slow
 def test_the_end_says_how_good_the_result_is_beside_its_base_and_a_copy(tmp_path, bitext, monkeypatch):
     """What is measured of the base model before the training does not change the training."""
     given = {"pairs": [str(bitext)], "base_model": str(folder() / "de-en"), "epochs": 1, "max_steps": 3}

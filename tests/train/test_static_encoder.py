@@ -216,6 +216,7 @@ def teacher(tmp_path_factory) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_a_teacher_is_followed_against_the_pairs(base, teacher, tmp_path):
     lines = [f"{text}\t{PARAPHRASES[-1 - n]}\n" for n, text in enumerate(SENTENCES)]  # these say nothing alike
     (tmp_path / "wrong.tsv").write_text("".join(lines))

@@ -147,6 +147,7 @@ def test_no_batch_has_two_pairs_of_a_reference_or_a_text():
             assert not any(two <= set(batch) for two in ({0, 2}, {1, 3}, {4, 5}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
 def test_training_brings_paraphrases_together(base, loss):
     made = train(replace(base, loss=loss, epochs=15))
@@ -162,6 +163,7 @@ def test_training_brings_paraphrases_together(base, loss):
     assert right(base.base_model) < 0.5 < 0.8 < right(str(made))
 
 
+@pytest.mark.slow
 def test_both_ranking_losses_are_one(base, tmp_path):
     made = [train(replace(base, loss=loss, output_dir=str(tmp_path / loss))) for loss in ("ranking", "cached-ranking")]
     assert differ(weights(str(made[0])), weights(str(made[1]))) < 1e-4
@@ -192,6 +194,7 @@ def test_a_hard_negative_counts_in_every_loss(base, loss):
     assert losses[1] > losses[0] + 0.01
 
 
+@pytest.mark.slow
 def test_triplets_are_trained_on(base, tmp_path):
     pairs = [json.loads(line) for line in Path(base.pairs[0]).read_text().splitlines()]
     triplets = [
@@ -206,12 +209,14 @@ def test_triplets_are_trained_on(base, tmp_path):
     assert differ(weights(str(made)), weights(str(alone))) > 1e-3
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_left_alone(base):
     made = train(base)
     before = (made / "model.safetensors").stat().st_mtime_ns
     assert train(base) == made and (made / "model.safetensors").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path):
     pairs, checkpoints = number_pairs(read_pairs(base.pairs), base.max_tokens), tmp_path / "checkpoints"
 

@@ -163,6 +163,7 @@ def test_it_rewrites_under_constraints():
     assert len(met) >= 3 and not any(sets[0].unmet(one.text) for one in met)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_a_cpu")
 def test_back_translation(tmp_path):
     text = tmp_path / "news.txt"
@@ -179,6 +180,7 @@ def test_back_translation(tmp_path):
     assert len(lines) >= 5 and all(english in written and german.strip() for german, english in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_a_cpu")
 def test_parabank2_with_a_translator_of_each_direction(tmp_path):
     limits = {"constraint_sets": 2, "samples_per_set": 5, "clusters": 3, "paraphrases": 2, "max_dual_nll": 30.0}
