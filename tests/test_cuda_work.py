@@ -83,6 +83,7 @@ def test_paraphraser(in_float64, method, require, texts):
     assert all(times_said(text, word) for word in require for some in found for text in some)
 
 
+@pytest.mark.slow
 def test_batches_that_do_not_fit_are_halved(in_float64, monkeypatch, capsys):
     def paraphrases() -> list[list[str]]:
         paraphraser = toolkit.Paraphraser(str(tiny.folder(tiny.BRIEF) / "de-en"), "en", settings=SETTINGS)
@@ -126,6 +127,7 @@ def rows() -> list[Row]:
     return language_models.rows_of({text: [text.lower(), f"{text} Yes.", TEXTS[0]] for text in TEXTS[1:4]})
 
 
+@pytest.mark.slow
 def test_a_language_model_scores_and_writes(tmp_path):
     path = language_models.saved("llama", tmp_path)
 
@@ -179,6 +181,7 @@ def test_a_whole_build(in_float64, tmp_path, capsys):
     assert capsys.readouterr().err.count("2 GPUs, one is used: --processes 2") == 1
 
 
+@pytest.mark.slow
 def test_a_run_keeps_the_batches_that_it_began_with(in_float64, monkeypatch, tmp_path):
     models = {"forward": str(tiny.folder(tiny.BRIEF) / "de-en"), "backward": str(tiny.folder(tiny.BRIEF) / "en-de")}
     source = {"bitext": [str(tiny.DEMO)], "source_lang": "de", "lang": "en", "limit": 4, "shard_rows": 2}
@@ -215,6 +218,7 @@ def test_a_run_keeps_the_batches_that_it_began_with(in_float64, monkeypatch, tmp
     assert json.loads((given.shards_dir / "settings.json").read_text())["batch_rows"] == 5
 
 
+@pytest.mark.slow
 def test_a_paraphraser_takes_what_the_memory_allows(in_float64, monkeypatch):
     seen: list[int] = []
     batches = sample_stage.batches
@@ -235,6 +239,7 @@ def test_a_paraphraser_takes_what_the_memory_allows(in_float64, monkeypatch):
     assert paraphraser.batch_sizes == {"batch_rows": 16_384, "batch_tokens": 65_536} and seen == [16_384, 9]
 
 
+@pytest.mark.slow
 def test_a_file_is_augmented(in_float64, tmp_path: Path):
     path = tmp_path / "train.csv"
     Dataset.from_dict({"text": TEXTS, "label": [0, 1] * 3}).to_csv(str(path), index=False)

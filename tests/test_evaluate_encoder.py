@@ -120,6 +120,7 @@ def test_labels_have_average_precision_and_accuracy(script, encoders, tmp_path, 
     assert line(printed, "good")[2:] == ["100.0", "100.0"]
 
 
+@pytest.mark.slow
 def test_suite_beside_pairs(script, data, encoders, tmp_path, capsys):
     (tmp_path / "labelled.tsv").write_text("dog\tdog\t1\ndog\thound\t0\n")
     (data / "sts/benchmark/sts-dev.csv").rename(data / "sts/benchmark/sts-test.csv")

@@ -5,10 +5,12 @@ from tests.conftest import (
     demo_run,
     empty_run,
     no_pictures,
+    no_search_among_what_stays,
     on_a_cpu,
     one_thread,
     packaged_demo,
     starter_is_the_best,
+    templates_are_compiled_once,
 )
 
 __all__ = [
@@ -16,8 +18,10 @@ __all__ = [
     "demo_run",
     "empty_run",
     "no_pictures",
+    "no_search_among_what_stays",
     "on_a_cpu",
     "one_thread",
     "packaged_demo",
     "starter_is_the_best",
+    "templates_are_compiled_once",
 ]

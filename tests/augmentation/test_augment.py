@@ -269,6 +269,7 @@ def test_a_data_frame_of_categories_and_of_numbered_columns():
         toolkit.augment(pd.DataFrame({0: TEXTS}), columns="0", **SETTINGS)
 
 
+@pytest.mark.slow
 def test_labels_that_are_no_classes(train):
     several = train.remove_columns("label").add_column("label", [[0, 1]] * len(train))
     missing = train.remove_columns("label").add_column("label", ["a", None, "b", "a", "b"])

@@ -81,6 +81,7 @@ def test_it_can_be_filtered_again(made, tmp_path):
             assert name.read_bytes() == (tmp_path / "c" / name.relative_to(tmp_path / "a")).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_condition_that_all_meet_gives_the_same_parabank(made, tmp_path):
     filter_parabank(Filter(parabank=made, output_dir=tmp_path / "same", where="true", version="1.0.0"))
     for name in (made / "data").rglob("*.parquet"):

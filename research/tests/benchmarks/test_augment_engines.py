@@ -24,6 +24,7 @@ def models(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_gives_new_rows(models, name):
     job = engines.Job(models, True, TEXTS[:12], 2, 1, 1, 0)

@@ -9,6 +9,7 @@ from research.benchmarks import gpu_check
 from tests.pretended import pretended_cuda
 
 
+@pytest.mark.slow
 def test_every_part_runs_and_agrees():
     results, failed = gpu_check.run(gpu_check.Check(torch.device("cpu"), tiny=True), 600)
     assert not failed
@@ -19,6 +20,7 @@ def test_every_part_runs_and_agrees():
     assert all(figures for name, figures in results.items() if not name.startswith("a step"))  # that one needs a GPU
 
 
+@pytest.mark.slow
 def test_it_runs_and_agrees_on_a_pretended_gpu():
     with pretended_cuda() as gpu:
         results, failed = gpu_check.run(gpu_check.Check(torch.device("cuda"), tiny=True), 600)
@@ -41,6 +43,7 @@ def test_a_part_that_fails_is_named_and_the_others_go_on(monkeypatch):
     assert results["whole"] == {"steps": 1}
 
 
+@pytest.mark.slow
 def test_a_device_that_disagrees_fails(monkeypatch):
     real, calls = gpu_check.log_likelihood, count()
 

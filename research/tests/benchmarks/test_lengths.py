@@ -34,6 +34,7 @@ def test_sentences_have_exactly_so_many_words_and_are_the_newss_only_where_tatoe
         bench_lengths.of_length(data, 5, 2, 0)
 
 
+@pytest.mark.slow
 def test_lengths_differ_in_the_row_and_the_bias_of_eos_alone():
     sources = [opus_size.random_ids(random.Random(n), 4, 200) for n in range(4)]
     model = opus_size.endless_model(200, sources, 0, 1.0)

@@ -17,6 +17,7 @@ TINY = {
 TEXTS = [english for _, english in pairs(320)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpoint", ["google-t5/t5-small", "facebook/bart-base"])
 def test_outputs_are_as_long_as_the_texts_and_all_engines_give_some(checkpoint, tmp_path: Path):
     kind, sizes = paraphraser_models.SIZES[checkpoint]

@@ -30,6 +30,7 @@ def built(tmp_path_factory):
     return recorded, again, thrice, [replay(settings, recording) for settings in (again, thrice)]
 
 
+@pytest.mark.slow
 def test_the_replay_of_a_build_has_its_bytes(built):
     recorded, again, _, _ = built
     shards = [finished_shards(settings.shards_dir) for settings in (recorded, again)]

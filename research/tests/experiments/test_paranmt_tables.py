@@ -84,6 +84,7 @@ def test_what_a_corpus_is_like(shards):
     assert found["paraphrase_score_mean"] == pytest.approx(sum(n / 40 for n in range(40) if n % 4) / 30)
 
 
+@pytest.mark.slow
 def test_tables_end_to_end(shards, judge, tmp_path, capsys):
     rows = list(tables.rows_of(shards))
     for name, count in {"tatoeba": 30, "news": 40}.items():
