@@ -24,8 +24,8 @@ from research.experiments.augmentation_data import TASKS, task
 from research.experiments.augmentation_table import COPIES
 from research.reports import report
 from toolkit.augmentation.label_check import regression
-from toolkit.augmentation.sources import ENCODER
 from toolkit.encoder.load import load_encoder
+from toolkit.paraphraser.names import ENCODER
 
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 OURS = "starter"
