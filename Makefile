@@ -16,12 +16,11 @@ help:  ## list the targets
 $(VENV)/.run: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt torch==2.13.0
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt torch==2.13.0 -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
@@ -50,7 +49,7 @@ test: $(VENV)/.test  ## run the quick tests of the package; others: make test AR
 fresh: $(VENV)/.test  ## run tests as on a new machine, twice at once: make fresh ARGS='-m "not slow"'
 	@PYTHON=$(BIN)/python tests/fresh.sh $(ARGS)
 
-check: $(VENV)/.test $(VENV)/.docs  ## lint, types, and the documentation as a site
+check: $(VENV)/.test  ## lint, types, and the documentation as a site
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy toolkit builders scripts research
