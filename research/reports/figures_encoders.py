@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
-from statistics import fmean, variance
+from statistics import fmean, stdev, variance
+
+from scipy.stats import t as student
 
 from research.reports.figures import benchmark, beside, experiment, number, ranges, starter, table
 from toolkit.evaluate import corpus
@@ -318,15 +321,42 @@ def start(name: str) -> str:
 
 def identification() -> str:
     """ParaBank 2's table 4."""
-    found = experiment("identification")["results"]
+    return _pair_classifiers("identification")
+
+
+def identification_of_few_rows() -> str:
+    """The same with the first rows of the task alone."""
+    return _pair_classifiers("identification_few")
+
+
+def _pair_classifiers(name: str) -> str:
+    """The table of an experiment of `identification_table.py`."""
+    found = experiment(name)["results"]
     columns = [(part, measured) for part in ("val", "test") for measured in ("accuracy", "f1")]
     lines = [
         [start(name), *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
         for name, runs in found["lines"].items()
     ]
-    lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in found["paper"].items()]
+    rows = found.get("rows")
+    if rows is None:  # as in the paper
+        lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in found["paper"].items()]
     seeds = f"{len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}, {found['pairs']:,} pairs of identification"
-    return table([f"starting point ({seeds})", "MRPC dev accuracy", "dev F1", "test accuracy", "test F1"], lines)
+    of_rows = "" if rows is None else f", {rows:,} rows of MRPC"
+    return table(
+        [f"starting point ({seeds}{of_rows})", "MRPC dev accuracy", "dev F1", "test accuracy", "test F1"], lines
+    )
+
+
+def identification_gains() -> str:
+    """What identification brings on MRPC's test with few rows: mean differences and their 95 % intervals."""
+    lines = experiment("identification_few")["results"]["lines"]
+    said = []
+    for measured, label in (("accuracy", "the accuracy"), ("f1", "F1")):
+        runs = zip(lines["MiniLM"], lines["MiniLM + identification"], strict=True)
+        gains = [after["test"][measured] - before["test"][measured] for before, after in runs]
+        mean, half = fmean(gains), student.ppf(0.975, len(gains) - 1) * stdev(gains) / math.sqrt(len(gains))
+        said.append(f"{label} by {number(mean)} points ({number(mean - half)} to {number(mean + half)})")
+    return " and ".join(said)
 
 
 def identified_f1() -> str:
@@ -370,5 +400,5 @@ MADE = (
     learning_curve, doubling, sts_models, sts_gap, sts_corpora,
     ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, hard_negatives, hard_negatives_gain,
     mining_speed, static_encoders, static_gain, static_speeds, transfer, encoder_pairs, encoder_dev, identification,
-    identified_f1, identified_how, lexicon, mega_batch_word, simlex,
+    identification_of_few_rows, identification_gains, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
 )  # fmt: skip
