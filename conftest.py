@@ -27,8 +27,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.slow_part is None:
         return
     number, parts = config.option.slow_part
-    left_out = [
-        item for item in items if item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % parts != number - 1
-    ]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        is_of_other_part = item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % parts != number - 1
+        (left_out if is_of_other_part else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
+    items[:] = kept

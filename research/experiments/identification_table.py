@@ -61,11 +61,8 @@ def measures(task: str) -> tuple[str, str]:
 
 
 def paths(options: argparse.Namespace) -> dict[str, Path]:
-    """The files of the task by part; with --rows, the first so many rows of its training part."""
-    found = {part: options.data / "sts" / file for part, file in FILES[options.task].items()}
-    if options.rows is not None:
-        found["train"] = first_rows(found["train"], options)
-    return found
+    """The files of the task by part."""
+    return {part: options.data / "sts" / file for part, file in FILES[options.task].items()}
 
 
 def first_rows(path: Path, options: argparse.Namespace) -> Path:
@@ -105,8 +102,11 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
     """Train one classifier on the task, and measure it; a finished one is reused."""
     rows = "" if options.rows is None else f"-{options.rows}"
     folder, parts = options.work / f"{name}-{seed}-{options.task}{rows}-{rate:g}", paths(options)
+    train_file = parts.pop("train")
+    if options.rows is not None:
+        train_file = first_rows(train_file, options)
     settings = PairClassifierSettings(
-        base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
+        base_model=start, output_dir=str(folder), task=str(train_file), columns=COLUMNS[options.task],
         epochs=options.epochs, learning_rate=rate, seed=seed, scored=options.task in SCORED,
     )  # fmt: skip
     model, record = train(settings), folder / "figures.json"

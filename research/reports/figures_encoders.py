@@ -329,9 +329,9 @@ def identification_of_few_rows() -> str:
     return _pair_classifiers("identification_few")
 
 
-def _pair_classifiers(name: str) -> str:
+def _pair_classifiers(experiment_name: str) -> str:
     """The table of an experiment of `identification_table.py`."""
-    found = experiment(name)["results"]
+    found = experiment(experiment_name)["results"]
     columns = [(part, measured) for part in ("val", "test") for measured in ("accuracy", "f1")]
     lines = [
         [start(name), *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
