@@ -25,7 +25,7 @@ from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_by_usable, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
-from toolkit.system.outputs import MANIFEST, check_output_folder
+from toolkit.system.outputs import LOCK, MANIFEST, check_output_folder
 from toolkit.system.ranges import Dtype, checked_by
 from toolkit.system.settings import SETTINGS
 from toolkit.system.whole_files import read_record
@@ -132,6 +132,7 @@ def filter_parabank(settings: Filter) -> dict:
     """
     from toolkit.package.build import package_parabank
     from toolkit.package.parquet import finished_shards
+    from toolkit.system.lock import held
     from toolkit.system.processes import processes, wait
 
     parabank, new_parabank = Path(settings.parabank), Path(settings.output_dir)
@@ -147,39 +148,40 @@ def filter_parabank(settings: Filter) -> dict:
     conditions = [f"({condition})" for condition in (recorded.get("where"), settings.where, *floors) if condition]
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
     check_where(where)  # also what the record of the run says
+    pieces = _load_pieces(recorded)
     models, signatures = settings.alone(run), dict[str, str]()
     if models is not None:
         shards, signatures = _measure(shards, models, settings.dtype, state)
     choice = {"where": where, "ranks": ranks} | signatures
     is_judged = recorded.get("min_usable") is not None
     rank = rank_by_usable if is_judged else RANKINGS[recorded["builder"]](recorded)
-    pieces = _load_pieces(recorded)
     first, last = parse_ranks(ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
         write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last, is_judged))
 
-    if state.is_main_process:
-        _remove_other(folder, recorded | choice, new_parabank)
-        write_records(run, choice, folder)
-        copy_shards(shards, folder, write_copy)
-    wait(state)
-    shards_folder = folder
-    if settings.over_corpus:
-        rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
-        shards_folder = choose(finished_shards(folder), settings.best, rule, state)
-    if not state.is_main_process:
-        return {}
-    return package_parabank(
-        shards_folder,
-        new_parabank,
-        new_parabank.name,
-        settings.version or _next_minor(manifest["version"]),
-        manifest["license"],
-        manifest["models"],
-        manifest["builder"],
-        pieces=pieces.split if pieces else None,
-    )
+    with held(folder, state):
+        if state.is_main_process:
+            _remove_other(folder, recorded | choice, new_parabank)
+            write_records(run, choice, folder)
+            copy_shards(shards, folder, write_copy)
+        wait(state)
+        shards_folder = folder
+        if settings.over_corpus:
+            rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
+            shards_folder = choose(finished_shards(folder), settings.best, rule, state)
+        if not state.is_main_process:
+            return {}
+        return package_parabank(
+            shards_folder,
+            new_parabank,
+            new_parabank.name,
+            settings.version or _next_minor(manifest["version"]),
+            manifest["license"],
+            manifest["models"],
+            manifest["builder"],
+            pieces=pieces.split if pieces else None,
+        )
 
 
 def _measure(
@@ -261,7 +263,9 @@ def _remove_other(folder: Path, expected: dict, packaged: Path) -> None:
     """
     if (folder / SETTINGS).is_file() and (existing := read_record(folder / SETTINGS)) != expected:
         if "ranks" in existing and not is_parabank(packaged):
-            shutil.rmtree(folder)
+            for path in folder.iterdir():
+                if path.name != LOCK:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
             return
         key = next(key for key in {**expected, **existing} if existing.get(key) != expected.get(key))
         raise ValueError(
@@ -278,11 +282,12 @@ def _load_pieces(recorded: dict) -> Pieces | None:
     from_text = recorded["builder"] == "paranet"
     if from_text and recorded["generator"] == LM:
         return None
-    name = recorded["infiller"] if from_text else recorded["forward"]
+    name = recorded["infiller"] if from_text else recorded.get("forward") or recorded["pivot"][1]
     try:
         if from_text:
             return load_infiller(name, "float32", "cpu", recorded["lang"]).target
-        return load_translator(name, "float32", "cpu", recorded["source_lang"], recorded["lang"]).target
+        source_lang = recorded.get("source_lang") or recorded.get("pivot_lang")
+        return load_translator(name, "float32", "cpu", source_lang, recorded["lang"]).target
     except (OSError, ValueError):
         print(f"{name} is not here: the card counts overlaps in words, not in its pieces", file=sys.stderr)
         return None

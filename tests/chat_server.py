@@ -130,7 +130,9 @@ class Handler(BaseHTTPRequestHandler):
             {"custom_id": line["custom_id"], "error": None, "response": response}
             for line, response in zip(lines, responses, strict=True)
         ]
-        server.files[f"out-{name}"] = b"".join(json.dumps(answer).encode() + b"\n" for answer in answers)
+        server.files[f"out-{name}"] = b"".join(
+            json.dumps(answer, ensure_ascii=False).encode() + b"\n" for answer in answers
+        )
         self.send(200, self.batch(name))
 
     def answer(self, body, fault):

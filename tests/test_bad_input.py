@@ -165,7 +165,7 @@ TABLE = [
         1,
     ),
     ("train_transformer_encoder.py", FIT.format("words") + " --batch 2", "wanted a transformer to begin with", 1),
-    ("train_transformer_encoder.py", FIT.format("words"), "wanted at least 512 pairs, got 6", 1),
+    ("train_transformer_encoder.py", FIT.format("words"), "wanted pairs of at least 512 references", 1),
     ("train_transformer_encoder.py", f"{FIT.format('words')} --pairs empty.tsv", "in empty.tsv, got none", 1),
     ("train_translator.py", TRANSLATE.format("lost.tsv"), "wanted an existing file, got lost.tsv", 1),
     ("train_translator.py", TRANSLATE.format("empty.tsv"), "got empty.tsv, which is empty", 1),

@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from builders import parabank, parabank2, paranet, paranmt, parazh
 from toolkit.run.shard_runs import shards_done
 from toolkit.system.command import run_command
@@ -62,7 +64,7 @@ def main(arguments: list[str]) -> int:
         print(f"{PROGRAM}: wanted one of {', '.join(BUILDERS)}, got {name}: see {PROGRAM} --help", file=sys.stderr)
         return 2
     settings_class, build = BUILDERS[name]
-    if any(argument.split("=")[0] == "--text" for argument in arguments):
+    if _has_text(arguments):
         settings_class = OF_TEXT.get(name, settings_class)
     settings = parse_settings(settings_class, arguments[1:], __doc__ or "", f"{PROGRAM} {name}", PRESETS / name)
 
@@ -76,3 +78,18 @@ def main(arguments: list[str]) -> int:
 
     describe_progress = partial(shards_done, settings.shards_dir)
     return run_command(PROGRAM, work, resumes=True, processes=settings.processes, done=describe_progress)
+
+
+def _has_text(arguments: list[str]) -> bool:
+    """Whether a command, or the file of its --config, has running text and no bitext."""
+    flags = [argument.partition("=")[::2] for argument in arguments]
+    if any(name == "--text" for name, _ in flags):
+        return True
+    for (name, value), following in zip(flags, [*arguments[1:], ""], strict=True):
+        if name == "--config":
+            try:
+                config = yaml.safe_load(Path(value or following).expanduser().read_text(encoding="utf-8"))
+            except (OSError, ValueError, yaml.YAMLError):
+                return False  # what is wrong with the file is said when the settings are read
+            return isinstance(config, dict) and "text" in config
+    return False

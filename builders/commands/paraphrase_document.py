@@ -116,7 +116,11 @@ def _work(settings: ParaphraseDocument) -> None:
 
 def _is_list(path: Path) -> bool:
     """Whether a file is a list of unchanged sentences."""
+    from toolkit.paraphraser.document import REASONS
+
     try:
-        return all(line.count("\t") == 1 for line in path.read_text(encoding="utf-8").splitlines())
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, ValueError):
         return False
+    fields = [line.split("\t") for line in lines if line]
+    return all(len(columns) == 2 and columns[0] in REASONS | OF_CANDIDATES for columns in fields)

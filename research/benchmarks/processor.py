@@ -2,7 +2,7 @@
 
 All bfloat16 and int8 matrix products of torch are oneDNN's, and those of the toolkit in float32; torch's own float32
 products and its other kernels use no instructions of bfloat16. CTranslate2 has a oneDNN of its own, which obeys the
-same variable; on Intel's processors it uses MKL for float32 and int8, neither of which uses bfloat16. A limit must be
+same variable; on Intel's processors it uses MKL for float32 and int8, which has a variable of its own. A limit must be
 set before torch is loaded.
 """
 
@@ -17,8 +17,8 @@ from research.reports import report
 
 LIMITS = {  # environment variables of each limit
     "native": {},
-    "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
-    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "MKL_ENABLE_INSTRUCTIONS": "AVX512_E1"},
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
 }
 WITHOUT_BFLOAT16 = "vnni"
 

@@ -89,8 +89,10 @@ def measured(reports: Sequence[tuple[str, dict]]) -> str:
     for said, record in reports[1:]:
         m, kind = record["machine"], said.removeprefix(", ")
         limits = " and ".join(f"`{name}={value}`" for name, value in m.get("limits", {}).items())
-        ran = f"all engines ran with {limits}" if limits else f"{processor(m)}; {load(m)}"
-        sentences.append(f"{kind[0].upper()}{kind[1:]}: {ran}.")
+        same = limits and processor(m) == processor(reports[0][1]["machine"])
+        ran = [] if same else [processor(m), load(m)]
+        ran += [f"all engines ran with {limits}"] if limits else []
+        sentences.append(f"{kind[0].upper()}{kind[1:]}: {'; '.join(ran)}.")
     return " ".join(sentences)
 
 

@@ -161,3 +161,11 @@ def test_one_line_for_what_cannot_be_summarised(sheet, tmp_path, capsys):
         assert main(["summarise", str(folder)]) == 1
         said = capsys.readouterr().err
         assert message in said and said.count("\n") == 1
+
+
+def test_texts_that_nobody_judged_are_too_few(sheet):
+    for name in ("anna", "ben", "carl"):
+        answer(sheet, name, COLUMNS, lambda item: (100, "", "") if int(item.item) <= 30 else None)
+    found, every = summarise(sheet), {(item.reference, item.paraphrase) for item in read_items(sheet)}
+    judged = {(item.reference, item.paraphrase) for item in read_items(sheet) if int(item.item) <= 30}
+    assert found["texts"] == len(every) and found["too_few"] == len(every) - len(judged) > 0

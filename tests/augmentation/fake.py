@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from toolkit.data.rows import Candidate, Scores
 from toolkit.paraphraser.settings import Paraphrasing
@@ -19,6 +20,9 @@ class Rotations:
 
     def __init__(self) -> None:
         self.calls: list[int] = []
+
+    def record(self) -> dict[str, object]:
+        return {"paraphraser": self.name, "settings": asdict(self.settings)}
 
     def candidates(
         self,

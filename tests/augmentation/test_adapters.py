@@ -1,6 +1,7 @@
 """The adapters, each in the library that it is for."""
 
 import pickle
+import shutil
 from collections import Counter
 from dataclasses import replace
 
@@ -100,6 +101,17 @@ def test_a_cache_holds_the_paraphrases_of_one_paraphraser_with_its_settings(trai
     paraphraser.settings = replace(settings, pool=2)
     with pytest.raises(ValueError, match=r"wanted a cache of starter/paraphraser .*, got one of starter/paraphraser "):
         CollateAugmenter(collate, "text", share=1.0, cache=cache, paraphraser=paraphraser)(list(train)[:2])
+
+
+def test_a_cache_is_not_that_of_a_model_which_was_trained_again(train, tmp_path):
+    shutil.copytree(STARTERS / "paraphraser", tmp_path / "mine")
+    paraphraser = Paraphraser(str(tmp_path / "mine"), settings=Paraphrasing(method="beam", pool=1))
+    augmenter = CollateAugmenter(collate, "text", cache=tmp_path / "copies.sqlite", paraphraser=paraphraser)
+    augmenter.opened().close()
+    augmenter.opened().close()
+    (tmp_path / "mine" / "words.txt").write_text("other\n")
+    with pytest.raises(ValueError, match=r"wanted a cache of mine .*, got one of mine "):
+        augmenter.opened()
 
 
 def test_a_cache_of_the_best_paraphraser_is_not_that_of_another_which_is_installed_later(train, tmp_path, monkeypatch):

@@ -254,6 +254,15 @@ def test_finished_shards_of_rows_that_have_changed_are_refused(train, tmp_path):
             toolkit.augment(changed, **settings)
 
 
+def test_a_finished_shard_whose_rows_stand_elsewhere_now_is_refused(tmp_path):
+    rows = {"text": [*TEXTS, "The old bridge was closed.", "Nobody knew the answer."], "label": [0, 0, 0, 0, 0, 1, 1]}
+    settings = {"columns": "text", "label": "label", "balance": True, "output_dir": tmp_path / "out", **SETTINGS}
+    toolkit.augment(Dataset.from_dict(rows), **settings)
+    fewer = Dataset.from_dict({name: values[1:] for name, values in rows.items()})
+    with pytest.raises(ValueError, match="got other rows: choose another output_dir, or delete this one"):
+        toolkit.augment(fewer, **settings)
+
+
 def test_a_stream_has_one_worker(train):
     stream = toolkit.augment(train.to_iterable_dataset(), columns="text", **SETTINGS)
     assert len(list(DataLoader(stream, batch_size=None, num_workers=1))) == 2 * len(train)

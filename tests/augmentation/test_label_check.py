@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolkit.augmentation.label_check import LabelCheck, _probability, cross_validated, regression
+from toolkit.augmentation.label_check import LabelCheck, _by_classifier, _probability, cross_validated, regression
 from toolkit.augmentation.parts import NewRow
 from toolkit.augmentation.summary import Summary
 
@@ -59,3 +59,10 @@ def test_the_probability_of_a_label_that_is_not_the_most_probable_is_zero():
     found = _probability(model, np.eye(3), np.array(["x", "z", "z"]))
     assert found[1] == 0 and found[0] == pytest.approx(model.predict_proba(np.eye(3))[0, 0])
     assert _probability("x", np.eye(3), np.array(["x", "y", "x"])).tolist() == [1, 0, 1]
+
+
+def test_a_row_without_a_label_may_be_the_first_of_a_batch():
+    judge = _by_classifier(lambda inputs: ["pos" for _ in inputs])
+    assert judge([0, 1], ["a", "b"], [None, "pos"]).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="wanted labels such as 1 from the classifier, got 'pos'"):
+        judge([0, 1], ["a", "b"], [None, 1])

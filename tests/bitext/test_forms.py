@@ -151,6 +151,14 @@ großer Hund</seg></tuv><tuv xml:lang="fr"><seg>Un chien</seg></tuv><tuv xml:lan
     assert read(utf16) == PAIRS
 
 
+def test_tmx_may_have_the_entities_of_html_where_it_names_a_declaration(tmp_path):
+    units = tmx([("Ein CAFE im Park.", "A CAFE in the park.")]).replace(b"CAFE", b"caf&eacute;&nbsp;&amp; bar")
+    (row,) = read_bitext([put(tmp_path / "a.tmx", units)], **LANGUAGES)
+    assert (row.source, row.reference) == ("Ein café\xa0& bar im Park.", "A café\xa0& bar in the park.")
+    line = fails(ValueError, [put(tmp_path / "b.tmx", units.replace(b"eacute", b"company"))], **LANGUAGES)
+    assert line.startswith("wanted TMX with entities of HTML at most, got &company; in ")
+
+
 @pytest.mark.slow
 def test_tmx_that_declares_entities_or_is_no_xml_is_refused(tmp_path):
     line = fails(ValueError, [put(tmp_path / "bomb.tmx", BOMB)], **LANGUAGES)

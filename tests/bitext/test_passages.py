@@ -95,6 +95,16 @@ def test_books_of_one_name_are_told_apart_by_their_folders(tmp_path):
         list(read_books([str(tmp_path)], "en"))
 
 
+def test_datasets_of_one_name_are_told_apart_and_no_record_has_the_name_of_a_file(tmp_path):
+    for name in ("a/shelf", "b/shelf"):
+        datasets.Dataset.from_dict({"text": ["\n".join(BOOK)]}).save_to_disk(str(tmp_path / name))
+    both = [str(tmp_path / name / "shelf") for name in "ab"]
+    assert [book.name for book in read_books(both, "en")] == ["a/shelf-1", "b/shelf-1"]
+    write(tmp_path, BOOK[1], "shelf-1.txt")
+    with pytest.raises(ValueError, match=r"wanted a name for each book, got .*shelf-1.txt and the records of shelf"):
+        list(read_books([both[0], str(tmp_path / "shelf-1.txt")], "en"))
+
+
 def test_a_dataset_has_a_book_in_each_record(tmp_path):
     datasets.Dataset.from_dict({"title": ["A", "B"], "text": ["\n".join(BOOK), wrapped(BOOK)]}).save_to_disk(
         str(tmp_path / "shelf")

@@ -16,6 +16,8 @@ from tests.cross_encoders import saved_cross_encoder
 from tests.tiny import DEMO, folder
 from toolkit.data.shards import read_shard
 from toolkit.package.load import load_parabank
+from toolkit.system.lock import held
+from toolkit.system.processes import processes
 
 LIMITS = {"constraint_sets": 2, "samples_per_set": 6, "clusters": 4, "paraphrases": 3, "max_dual_nll": 30.0}
 
@@ -139,6 +141,13 @@ def test_another_choice_does_not_go_into_the_same_folder(made, tmp_path):
     with pytest.raises(ValueError, match=r"out.shards holds another choice: ranks was '1', now '2'; choose another"):
         filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="2"))
     filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
+
+
+@pytest.mark.slow
+def test_one_choice_at_a_time_is_made_in_a_folder(made, tmp_path):
+    with held(tmp_path / "out.shards", processes(exchange=False)), pytest.raises(RuntimeError, match=r"out\.shards"):
+        filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
+    assert filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))["total"]["pairs"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import pytest
 
 from builders import parabank2
 from builders.commands.build_parabank import main
+from builders.filter import Filter, filter_parabank
 from builders.parabank2 import ParaBank2TextRun
 from toolkit.package.load import load_parabank
 from toolkit.system.whole_files import read_record
@@ -70,3 +71,20 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, capsys):
     assert "wanted two translators as --pivot" in capsys.readouterr().err
     assert main([*command, "--pivot", "starter/en-de", "starter/en-de"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_it_can_be_filtered(bank, tmp_path):
+    figures = filter_parabank(Filter(parabank=str(bank), output_dir=str(tmp_path / "one"), ranks="1"))
+    assert figures["total"]["pairs"] and set(load_parabank(tmp_path / "one")["train"]["rank"]) == {0}
+
+
+def test_the_settings_of_running_text_may_stand_in_a_file(tmp_path, capsys):
+    (tmp_path / "book.txt").write_text(TEXT)
+    (tmp_path / "text.yaml").write_text(
+        f"text: [{tmp_path}/book.txt]\nlang: en\nmin_chars: 10\npivot: [starter/en-de, starter/en-de]\n"
+    )
+    for config in (["--config", str(tmp_path / "text.yaml")], [f"--config={tmp_path}/text.yaml"]):
+        assert main(["parabank2", *config, "--output_dir", str(tmp_path / "bank")]) == 1
+        said = capsys.readouterr().err
+        assert "unknown key" not in said and "starter/en-de" in said

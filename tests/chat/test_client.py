@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.chat_server import MODEL, chat_server
+from tests.chat_server import MODEL, chat_server, said
 from toolkit.chat import _faults
 from toolkit.chat._pace import Pace
 from toolkit.chat.client import REPLIES, ChatClient
@@ -287,6 +287,19 @@ def test_batches_are_submitted_and_collected_for_half_the_price(tmp_path):
             RuntimeError, match=r"batch batch-1 brought no reply \(no money\): the same command submits"
         ):
             client_of(server, tmp_path, batch=True).ask(requests(9))
+        with pytest.raises(Submitted):
+            client_of(server, tmp_path, batch=True).ask(requests(9))
+        assert len(server.batches) == 3, "a batch that failed is no batch to wait for"
+
+
+def test_a_reply_of_a_batch_may_have_any_mark_of_a_line(tmp_path):
+    with chat_server(say=lambda body: f"One.\u2028Two.\x85{said(body)}") as server:
+        client = client_of(server, tmp_path, batch=True)
+        with pytest.raises(Submitted):
+            client.ask(requests(2))
+        server.batch_status = "completed"
+        replies = client_of(server, tmp_path, batch=True).ask(requests(2))
+        assert all(reply.text.startswith("One.\u2028Two.\x85") for reply in replies)
 
 
 def test_an_interruption_leaves_what_was_paid_for(tmp_path):

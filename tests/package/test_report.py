@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -93,6 +94,20 @@ def test_a_pair_that_equals_a_better_one_lost(tmp_path, demo_models):
     found = {one[0]: one for one in data_of((tmp_path / "bank.html").read_text())["rows"]}
     assert len(found["demo-0"][5]) == 1 and not found["demo-1"][5]
     assert [one[1] for one in found["demo-1"][6]] == [REPEATED]
+
+
+def test_what_was_refused_over_the_corpus_has_its_reason(tmp_path, demo_models):
+    rows = [row(number, "train", "Go home!", [Candidate(f"Go to home {number}.", "sample", rank=0,
+            scores=Scores(-1.0 - number, 4, -1.0, 2))]) for number in range(2)]  # fmt: skip
+    run = write_run(tmp_path / "bank.shards", rows)
+    rows[1].candidates[0] = replace(rows[1].candidates[0], rank=None, reason="decile")
+    chosen_run = write_run(run / "chosen-1", rows)
+    settings = read_record(chosen_run / "settings.json") | {"chosen": "chosen-1"}
+    (chosen_run / "settings.json").write_text(json.dumps(settings))
+    package_parabank(chosen_run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    write_report(tmp_path / "bank", tmp_path / "bank.html")
+    found = {one[0]: one for one in data_of((tmp_path / "bank.html").read_text())["rows"]}
+    assert len(found["demo-0"][5]) == 1 and [one[1] for one in found["demo-1"][6]] == ["decile"]
 
 
 @pytest.mark.slow

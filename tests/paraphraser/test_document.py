@@ -258,3 +258,9 @@ def test_kinds():
     paraphraser = Paraphraser.__new__(Paraphraser)
     with pytest.raises(ValueError, match="wanted a document of kind plain, markdown, html, got 'rst'"):
         paraphraser.paraphrase_document("a", "rst")
+
+
+def test_html_may_leave_out_the_end_tag_of_its_head():
+    page = "<!doctype html><html><head><title>My title is long.</title><body><p>The elevator is broken.</p>"
+    for text in (page, page.replace("<body>", "")):
+        assert [s.text for s in document_sentences(text, "html", "en")] == ["The elevator is broken."]

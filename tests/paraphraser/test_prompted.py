@@ -200,3 +200,13 @@ def test_it_reads_the_sentence_before_in_a_document(tmp_path):
     with chat_server(say=outputs("He then left for the page.", "He left then.")) as server:
         document = paraphraser_of(server, tmp_path / "b").paraphrase_document("He left for www.example.org then.")
         assert document.unchanged == [("He left for www.example.org then.", "url_lost")]
+
+
+def test_its_record_has_the_content_of_its_prompt(tmp_path):
+    (tmp_path / "mine.txt").write_text("Say it in other words: {reference}")
+    with chat_server() as server:
+        paraphraser = paraphraser_of(server, tmp_path, prompt=str(tmp_path / "mine.txt"))
+        record = paraphraser.record()
+        assert record == paraphraser.record() and record["models"]["model"] == []
+        (tmp_path / "mine.txt").write_text("Say it in a few words: {reference}")
+        assert paraphraser.record() != record

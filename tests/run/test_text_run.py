@@ -65,3 +65,18 @@ def test_a_text_that_cannot_be_used_is_said(run, tmp_path):
 def test_settings_out_of_range(run, changed, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(run, **changed)
+
+
+def test_who_reads_the_rows_before_the_run_begins_leaves_nothing_in_its_folder(run, tmp_path):
+    (tmp_path / "test.txt").write_text(SENTENCES[3])
+    run = dataclasses.replace(run, decontaminate=[str(tmp_path / "test.txt")])
+    assert "contaminated" in {row.reason for row in run.input_rows()}
+    assert not run.shards_dir.exists()
+
+
+def test_the_folder_of_a_run_stands_beside_that_of_its_parabank_by_whatever_name(run, tmp_path, monkeypatch):
+    (tmp_path / "bank" / "more").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "bank")
+    assert dataclasses.replace(run, output_dir=".").shards_dir == tmp_path / "bank.shards"
+    monkeypatch.chdir(tmp_path / "bank" / "more")
+    assert dataclasses.replace(run, output_dir="..").shards_dir == tmp_path / "bank.shards"

@@ -1,5 +1,6 @@
 """The command that studies augmentation, on files: its answer, its interruption, and bad input."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,8 +9,11 @@ from datasets import Dataset
 from builders.commands.study_augmentation import main
 from tests.chat_server import MODEL, chat_server
 from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.starters import STARTERS
 from toolkit.study.study_file import _sample_texts
 from toolkit.study.study_settings import StudyFile
+from toolkit.system.lock import held
+from toolkit.system.processes import processes
 
 GOOD = ["a good film", "what a fine story", "I liked it", "a great and moving film", "it was wonderful", "so funny"]
 BAD = ["a bad film", "what a dull story", "I hated it", "a weak and boring film", "it was terrible", "so stupid"]
@@ -131,3 +135,19 @@ def test_the_classifier_is_the_better_one_unless_it_cannot_read_the_columns():
     assert settings.chosen_classifier == "tfidf"
     assert replace(settings, columns=["text", "other"]).chosen_classifier == "embeddings"
     assert replace(settings, classifier="embeddings").chosen_classifier == "embeddings"
+
+
+@pytest.mark.slow
+def test_a_study_of_a_model_that_was_trained_again_is_refused(task, capsys):
+    shutil.copytree(STARTERS / "paraphraser", task / "mine")
+    command = [*COMMAND.split(), "--sizes", "3", "--paraphraser", "mine"]
+    assert main([*command, "--seeds", "2"]) == 0
+    (task / "mine" / "words.txt").write_text("other\n")
+    assert main([*command, "--seeds", "3"]) == 1
+    assert "content of paraphraser's model was 'sha256:" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_one_study_at_a_time_works_in_a_folder(task, capsys):
+    with held(task / "study", processes(exchange=False)):
+        assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2"]) == 1
+    assert "study" in capsys.readouterr().err.splitlines()[-1]

@@ -78,3 +78,8 @@ def test_a_folder_that_holds_an_input_is_no_output(tmp_path, notes):
 def test_what_is_no_record_of_ours(text, tmp_path):
     (tmp_path / "settings.json").write_text(text)
     assert not is_ours(tmp_path / "settings.json")
+
+
+def test_two_outputs_of_a_command_are_two_files(tmp_path):
+    with pytest.raises(FileExistsError, match=r"wanted an output that is no input, got .*b.txt as both"):
+        check_output_file(tmp_path / "a" / ".." / "b.txt", [tmp_path / "b.txt"])

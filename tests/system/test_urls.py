@@ -174,6 +174,14 @@ def test_files_are_listed_below_a_folder_and_by_globs(place):
     assert is_file(f"{place}/a.tsv") and not is_file(f"{place}/in") and not is_file(f"{place}/lost")
 
 
+def test_a_glob_names_the_same_files_for_a_hash_as_for_a_reader(tmp_path):
+    for name in ("a.tsv", "in/b.tsv", "in/deep/c.tsv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(TSV)
+    pattern = str(tmp_path / "**" / "*.tsv")
+    assert [str(path) for path in files_at(pattern)] == matching(pattern) and len(matching(pattern)) == 3
+
+
 def test_a_change_of_a_file_at_a_url_is_seen(place):
     url = put(f"{place}/a.tsv", TSV)
     first = contents_of({"bitext": [url]})

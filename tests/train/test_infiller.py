@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from statistics import median
 
 import pytest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -140,3 +141,14 @@ def test_what_cannot_be_used_is_one_line(settings, tmp_path, changed, message):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         train(dataclasses.replace(settings, output_dir=str(tmp_path / "new"), **changed))
     assert not (tmp_path / "new").exists()
+
+
+def test_examples_that_are_too_long_are_counted(settings, made, tmp_path):
+    record = json.loads((made / "training.json").read_text())
+    assert record["too_long"] == 0
+    passages, _ = read_training(settings)
+    tokenizer = AutoTokenizer.from_pretrained(made)
+    limit = int(median(len(tokenizer(text).input_ids) for text, _ in examples(passages, settings, 0)))
+    short = dataclasses.replace(settings, output_dir=str(tmp_path / "short"), max_tokens=limit, max_steps=1)
+    cut = json.loads((train(short) / "training.json").read_text())
+    assert cut["too_long"] > 0 and cut["too_long"] + cut["examples"] == record["examples"]

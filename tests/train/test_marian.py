@@ -22,9 +22,10 @@ from toolkit.run.workspace import Outcome
 from toolkit.system.contents import CONTENT
 from toolkit.system.settings import SETTINGS
 from toolkit.train._marian import load_base
+from toolkit.train._translator_batches import segmented
 from toolkit.train._translator_data import VALIDATION_SHARE, open_pairs, prepare, upsampled
 from toolkit.train._translator_steps import Text, likelihood
-from toolkit.train.translator import _begin, train
+from toolkit.train.translator import _begin, _count_long, train
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
@@ -126,6 +127,10 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
     assert found["contents"]["synthetic"].startswith(f"{synthetic.stat().st_size} bytes, sha256 ")
     assert found["size"] == record(base.parent)["size"] | {"vocabulary": len(tokenizer)}
     assert found["pairs"]["synthetic"]["train"] == 400 and found["pairs"]["train"] == 320
+    assert found["pairs"]["too_long"] == 0
+    lengths = [max(map(len, pair)) for pair in segmented(validation, text.source, text.target)]
+    short = replace(settings, max_tokens=min(lengths))
+    assert _count_long(validation, text, short) == sum(length > min(lengths) for length in lengths) > 0
     for name in ("source.spm", "target.spm", "vocab.json"):
         assert (run / "model" / name).read_bytes() == (base / name).read_bytes()
     assert not (run / "source.spm").exists()

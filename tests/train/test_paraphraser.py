@@ -459,3 +459,10 @@ def test_pairs_in_another_language_are_refused(tmp_path):
         read_training(ParaphraserTraining(pairs=[str(bank)], output_dir=str(tmp_path / "a")))
     with pytest.raises(ValueError, match=r"most of them in another script .*: give --lang, the language of .*pairs"):
         read_training(ParaphraserTraining(pairs=[str(tmp_path / "pairs.tsv")], output_dir=str(tmp_path / "a")))
+
+
+def test_the_scale_of_adapters_may_be_any_number():
+    model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint("bart"))
+    adapted = with_adapters(model, rank=2, alpha=0.5)
+    found = [getattr(module, "scaling", None) for module in adapted.modules()]
+    assert {scale for scales in found if isinstance(scales, dict) for scale in scales.values()} == {0.25}

@@ -72,7 +72,9 @@ def summarise(folder: Path) -> dict:
         raise ValueError(f"wanted answers in {folder / ANSWERS}, got none: serve the sheet, or fill in its items.csv")
     key = _read_key(folder)
     if sheet is PARABANK:
-        figures = _summarise_judgments(list(_build_judgments(folder, answers, key)), record["judgments"])
+        all_texts = {(key[item.item][0]["id"], item.paraphrase) for item in items}
+        judgments = list(_build_judgments(folder, answers, key))
+        figures = _summarise_judgments(judgments, record["judgments"], len(all_texts))
     else:
         figures = _summarise_levels(sheet, answers, key, record["sampled"])
     for name, answers_by_item in submitted_answers.items():
@@ -108,12 +110,15 @@ def _build_judgments(
             )
 
 
-def _summarise_judgments(judgments: Sequence[Judgment], judgments_per_text: int = PARABANK.judgments) -> dict:
+def _summarise_judgments(
+    judgments: Sequence[Judgment], judgments_per_text: int = PARABANK.judgments, all_texts: int | None = None
+) -> dict:
     """The figures of judgments as ParaBank's tables 4 and 5 have them; inattentive annotators are left out.
 
     Args:
         judgments: All judgments, with those of the controls.
         judgments_per_text: The judgments that each text should have.
+        all_texts: The number of distinct texts, if some have no judgment.
 
     Returns:
         Of each system what `by_system` returns, and `score_error`, the standard error of the score over references;
@@ -124,6 +129,7 @@ def _summarise_judgments(judgments: Sequence[Judgment], judgments_per_text: int 
     """
     usable_judgments, exclusion_reasons = attentive(judgments)
     texts = judged_texts(usable_judgments)
+    all_texts = all_texts or len(judged_texts(judgments))
     systems = by_system(texts)
     system_figures: dict[str, dict] = {name: dict(figures) for name, figures in systems.items()}
     for name, figures in system_figures.items():
@@ -150,8 +156,8 @@ def _summarise_judgments(judgments: Sequence[Judgment], judgments_per_text: int 
         "sheet": PARABANK.name,
         "annotators": _annotators(judgments, exclusion_reasons),
         "judgments": len(usable_judgments),
-        "texts": len(texts),
-        "too_few": sum(len(text.grammaticality) < judgments_per_text for text in texts),
+        "texts": all_texts,
+        "too_few": all_texts - sum(len(text.grammaticality) >= judgments_per_text for text in texts),
         "wanted": judgments_per_text,
         "systems": system_figures,
         "agreement": {

@@ -121,7 +121,7 @@ def _shards_in_turn(
                 raise RuntimeError(str(submitted)) from None
             yield shard or _empty_shard(*shard_starts[-1], work, finish)
         elif number % work.state.num_processes == work.state.process_index:
-            path, content = work.folder / f"new-{number:05d}.json", _content_hash(whole(rows))
+            path, content = work.folder / f"new-{number:05d}.json", _content_hash(rows, whole(rows))
             if path.exists():
                 _check_same(path, content)
             elif time.monotonic() <= end:
@@ -160,9 +160,11 @@ def _empty_shard(first: int, count: int, work: Work, finish: Finish) -> tuple[Da
     return finish([]), summary
 
 
-def _content_hash(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A hash of the names and values of some rows."""
-    return hashlib.sha256(repr([dict(row) for row in rows]).encode()).hexdigest()
+def _content_hash(rows: Rows, whole: Iterable[Mapping[str, Any]]) -> str:
+    """A hash of where the rows of a shard stand in the data, and of the names and values of all their columns."""
+    return hashlib.sha256(
+        repr([(number, dict(row)) for (number, _), row in zip(rows, whole, strict=True)]).encode()
+    ).hexdigest()
 
 
 def _write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:

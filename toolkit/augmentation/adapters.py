@@ -400,5 +400,6 @@ def _name_with_contents(name: str) -> str:
 
 
 def _name_with_settings(paraphraser: Paraphraser) -> str:
-    """The name of a loaded paraphraser, with a hash of its settings, on which its paraphrases depend."""
-    return f"{paraphraser.name} {hashlib.sha256(repr(paraphraser.settings).encode()).hexdigest()[:DIGITS]}"
+    """The name of a loaded paraphraser, with a hash of its models and settings, on which its paraphrases depend."""
+    record = json.dumps(paraphraser.record(), sort_keys=True)
+    return f"{paraphraser.name} {hashlib.sha256(record.encode()).hexdigest()[:DIGITS]}"

@@ -39,9 +39,7 @@ from toolkit.augmentation.sources import _Model, _Pairs, _Source
 from toolkit.augmentation.summary import Summary
 from toolkit.bitext.languages import SAMPLE, check_code
 from toolkit.clean.script import check_script
-from toolkit.paraphraser.names import BEST, models_of, pivot_name
-from toolkit.starters import resolve
-from toolkit.system.contents import contents_of, with_contents
+from toolkit.paraphraser.names import BEST, pivot_name
 from toolkit.system.errors import check_several
 from toolkit.system.lock import check_free
 from toolkit.system.outputs import check_output_folder
@@ -207,7 +205,7 @@ def augment(
     if not stream:
         _check_script(rows, source, settings)
     label_check = None if check is None else _label_check(check, rows, source, settings)
-    record = {} if folder is None else _make_record(settings, source, paraphraser, pairs, check, encoder)
+    record = {} if folder is None else _make_record(settings, source, check)
     work = Work(settings, source, _tags_of(features, settings), label_check, folder, state, record)
     show_progress = progress is not False and state.is_main_process
     if stream:
@@ -221,27 +219,12 @@ def augment(
     return _combine_rows(data, rows, new, settings, summary, with_summary)
 
 
-def _make_record(
-    settings: Augmentation,
-    source: _Source,
-    paraphraser: str | Paraphraser,
-    pairs: str | Path | None,
-    check: str | Classifier | None,
-    encoder: str | None,
-) -> dict[str, Any]:
+def _make_record(settings: Augmentation, source: _Source, check: str | Classifier | None) -> dict[str, Any]:
     """What must be equal in every call that goes on in a folder; of a function its name stands for what it does."""
-    files = {"pairs": [str(pairs)]} if pairs else {}
-    if not pairs and isinstance(paraphraser, str):
-        files = {"paraphraser": [resolve(model) for model in models_of(paraphraser)]}
-    if encoder is not None:
-        files |= {"encoder": [resolve(encoder)]}
     check_name = (
         check if check is None or isinstance(check, str) else getattr(check, "__qualname__", type(check).__qualname__)
     )
-    return with_contents(
-        {**asdict(settings), **source.record, "check": check_name, "lang": source.lang},
-        contents_of(files),
-    )
+    return {**asdict(settings), **source.record(), "check": check_name, "lang": source.lang}
 
 
 def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDataset, Features]:

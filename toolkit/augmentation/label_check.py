@@ -84,8 +84,9 @@ def _by_classifier(predict_labels: Classifier) -> Judge:
         predictions = list(predict_labels(inputs))
         if len(predictions) != len(inputs):
             raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(predictions)}")
-        if predictions and isinstance(predictions[0], str) != isinstance(labels[0], str):
-            raise ValueError(f"wanted labels such as {labels[0]!r} from the classifier, got {predictions[0]!r}")
+        label = next((label for label in labels if label is not None), None)
+        if label is not None and isinstance(predictions[0], str) != isinstance(label, str):
+            raise ValueError(f"wanted labels such as {label!r} from the classifier, got {predictions[0]!r}")
         return np.array([float(prediction == label) for prediction, label in zip(predictions, labels, strict=True)])
 
     return judge

@@ -7,7 +7,6 @@ import string
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +18,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.data.database import database
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.encoder.load import load_embedder
+from toolkit.models.checkpoint import fingerprint
 from toolkit.models.coverage import check_language_of
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
@@ -26,6 +26,7 @@ from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.names import encoder_for
 from toolkit.paraphraser.pipeline import reporting_stages
 from toolkit.paraphraser.protect import CLASSES, LOST, lost_piece
+from toolkit.system.contents import contents_of, with_contents
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.whole_files import read_record
 
@@ -67,14 +68,16 @@ class _Source(Protocol):
     Attributes:
         name: As it is written to the new rows.
         lang: Language of the texts (ISO 639-1).
-        record: What its paraphrases depend on, besides the files of the model or of the pairs.
         stages: How many of its stages report a text to the progress bar.
     """
 
     name: str
     lang: str
-    record: dict[str, Any]
     stages: int
+
+    def record(self) -> dict[str, Any]:
+        """What its paraphrases depend on, with hashes of its files."""
+        ...
 
     @property
     def encoder(self) -> Embedder | None:
@@ -96,18 +99,7 @@ class _Model:
 
     def __init__(self, paraphraser: Paraphraser, settings: Augmentation) -> None:
         self.name, self.lang = paraphraser.name, paraphraser.lang
-        self.record = {
-            "paraphraser": self.name,
-            "critic": paraphraser.critic and paraphraser.critic.signature,
-            "rewriters": [rewriter.signature for rewriter in paraphraser.rewriters],
-            "settings": asdict(paraphraser.settings),
-        }
-        if paraphraser.prompted is not None:
-            self.record |= {"lm": paraphraser.prompted.record()}
-        meaning = paraphraser.meaning
-        if meaning is not None and paraphraser.measures is not None:
-            self.record |= {"meaning": paraphraser.measures.signatures | meaning.floors}
-        self.paraphraser, self.settings = paraphraser, settings
+        self.paraphraser, self.settings, meaning = paraphraser, settings, paraphraser.meaning
         models = paraphraser.forward, paraphraser.critic, paraphraser.rewriters
         self.stages = reporting_stages(paraphraser.settings, *models, len(meaning.scores) if meaning else 0)
 
@@ -115,6 +107,10 @@ class _Model:
     def encoder(self) -> Embedder | None:
         """See `_Source`."""
         return self.paraphraser.encoder
+
+    def record(self) -> dict[str, Any]:
+        """See `_Source`."""
+        return self.paraphraser.record()
 
     def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """See `_Source`."""
@@ -174,8 +170,7 @@ class _Pairs:
         self.allow_trivial, self._constraints = allow_trivial, ConstraintSet((), tuple(avoid))
         self._protected = CLASSES if protect is None else tuple(protect), tuple(protect_patterns)
         self.name, self.lang = Path(pairs).name, lang or _language_of(pairs)
-        self.record = {"pairs": self.name}
-        encoder = encoder_for(self.lang, encoder)
+        self._pairs, self._encoder_name = pairs, (encoder := encoder_for(self.lang, encoder))
         if encoder is not None:
             check_language_of(encoder, self.lang, "encoder")
         self.encoder = None if encoder is None else load_embedder(encoder)
@@ -196,6 +191,11 @@ class _Pairs:
                         [whitespace, whitespace, -1.0 if min_semantic is None else min_semantic],
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)
+
+    def record(self) -> dict[str, Any]:
+        """See `_Source`."""
+        encoder = self._encoder_name and fingerprint(self._encoder_name)
+        return {"pairs": self.name, "encoder": encoder} | with_contents({}, contents_of({"pairs": [str(self._pairs)]}))
 
     def paraphrases(self, parts: Sequence[_Part], copies: int, choose: bool) -> list[_Paraphrases]:
         """See `_Source`; all that there are, because some may be refused."""

@@ -6,6 +6,7 @@ DTD that it names is not fetched. Source: TMX 1.4b.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator
 from xml.parsers import expat
 
@@ -107,9 +108,16 @@ def _parser(units: _Units, text: _Text) -> expat.XMLParserType:
             "you trust, or replace them"
         )
 
+    def skipped(name: str, is_parameter: bool) -> None:
+        """Take an entity of a declaration that is not read as that of HTML, which has most of them."""
+        character = html.unescape(f"&{name};")
+        if not is_parameter and character == f"&{name};":
+            raise ValueError(f"wanted TMX with entities of HTML at most, got &{name}; in {text}: replace it")
+        units.text("" if is_parameter else character)
+
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.EntityDeclHandler = refuse
+    parser.EntityDeclHandler, parser.SkippedEntityHandler = refuse, skipped
     parser.StartElementHandler, parser.EndElementHandler = units.start, units.end
     parser.CharacterDataHandler = units.text
     return parser

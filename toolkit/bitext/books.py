@@ -10,7 +10,7 @@ import glob
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -66,20 +66,45 @@ def read_books(
     ascii_marks = punctuation and lang not in OWN_PUNCTUATION
     files = {text: text_files(text) for text in texts if not _holds_dataset(text)}
     names = book_names([path for paths in files.values() for path in paths])
+    dataset_names = _dataset_names([text for text in texts if text not in files], names)
     for text in texts:
         for path in files.get(text, []):
             yield _Book(names[path], _normalize_paragraphs(_read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
-            yield from _read_dataset(text, column, data_split, ascii_marks)
+            yield from _read_dataset(text, dataset_names[text], column, data_split, ascii_marks)
 
 
-def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[_Book]:
+def _dataset_names(addresses: Sequence[str], file_names: Mapping[str, str]) -> dict[str, str]:
+    """A name for each dataset: the last part of its address, or all that differs where two have the same.
+
+    >>> _dataset_names(["hub/novels"], {}), _dataset_names(["hub/novels:de", "hub/novels:en"], {})
+    ({'hub/novels': 'novels'}, {'hub/novels:de': 'de', 'hub/novels:en': 'en'})
+
+    Raises:
+        ValueError: Two datasets, or a record of one and a file, would have the same name.
+    """
+    names = {address: Path(address.partition(":")[0]).name for address in addresses}
+    if len(set(names.values())) < len(names):
+        paths = {address: os.path.abspath(address.replace(":", "/")) for address in addresses}
+        above = os.path.commonpath([os.path.dirname(path) for path in paths.values()])
+        names = {address: os.path.relpath(path, above) for address, path in paths.items()}
+    of_files = {
+        name.rpartition("-")[0]: path for path, name in file_names.items() if name.rpartition("-")[2].isdecimal()
+    }
+    if shared := next((name for name in names.values() if name in of_files), None):
+        raise ValueError(
+            f"wanted a name for each book, got {of_files[shared]} and the records of {shared}: leave one out or rename "
+            "the file"
+        )
+    return names
+
+
+def _read_dataset(address: str, name: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[_Book]:
     """The books of a dataset; the number of a record, from 1, ends its name."""
     dataset, first = _open_dataset(address, data_split)
     if first is None:
         return
     _column_in(pa.schema([(name, _nested_type(value)) for name, value in first.items()]), column, address)
-    name = Path(address.partition(":")[0]).name
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
         text = _field_text(record, column, address).split("\n")
         yield _Book(f"{name}-{number}", _normalize_paragraphs(_read_paragraphs(iter(text)), ascii_marks))

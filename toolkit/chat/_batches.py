@@ -28,14 +28,16 @@ LABEL = "parabank"  # names the requests of a batch in its metadata
 def submit(client: OpenAI, replies: Replies, bodies: dict[str, dict[str, Any]]) -> None:
     """Submit requests, and keep the names of the batches.
 
-    A batch that was submitted by a process which was killed before it kept the name is found by its label.
+    A batch that was submitted by a process which was killed before it kept the name is found by its label, unless it
+    ended without replies: then it is submitted again.
 
     Args:
         client: The client of the server.
         replies: Keeps the names.
         bodies: The requests by key.
     """
-    labels = {(batch.metadata or {}).get(LABEL): batch.id for batch in client.batches.list(limit=100).data}
+    batches = client.batches.list(limit=100).data
+    labels = {(batch.metadata or {}).get(LABEL): batch.id for batch in batches if not _is_over(batch)}
     names = list(bodies)
     for keys in (names[begin : begin + MOST] for begin in range(0, len(names), MOST)):
         label = hashlib.blake2b("".join(keys).encode(), digest_size=16).hexdigest()
@@ -105,7 +107,7 @@ def _replies_of(client: OpenAI, batch: Any, refusals: list[str]) -> Iterator[tup
         refusals: What the server said of requests that it would refuse again is added to them.
     """
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in client.files.content(file).text.splitlines():
+        for line in client.files.content(file).text.split("\n"):  # a reply may have other ends of lines in it
             record = json.loads(line) if line.strip() else {}
             answer = record.get("response") or {}
             try:
@@ -119,6 +121,11 @@ def _replies_of(client: OpenAI, batch: Any, refusals: list[str]) -> Iterator[tup
                     refusals.append(_message_of(answer) or f"status {answer['status_code']}")
             except ValueError:
                 continue  # it is missing still, and asked again
+
+
+def _is_over(batch: Any) -> bool:
+    """Whether a batch has ended and brings no replies."""
+    return batch.status in ENDED and not batch.output_file_id
 
 
 def _code_of(answer: dict[str, Any]) -> str:

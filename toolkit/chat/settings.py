@@ -142,11 +142,11 @@ class PromptedModel(ServerSettings):
             )
 
     def record(self) -> dict[str, Any]:
-        """What the replies depend on, with the content of the examples in place of their file."""
+        """What the replies depend on, with the content of the prompt and of the examples in place of their files."""
         free = FREE_OF_SERVER | ({"replies_at_once"} if self.server else set())
         values = {f.name: getattr(self, f.name) for f in fields(PromptedModel) if f.name not in free}
-        examples = Path(self.examples).read_bytes() if self.examples else b""
-        return values | {"examples": hashlib.sha256(examples).hexdigest() if examples else None}
+        prompt = self.prompt if Path(self.prompt).is_file() else None
+        return values | {"examples": _file_hash(self.examples), "content of prompt": _file_hash(prompt)}
 
     def check_model(self, is_asked: bool, flag: str, has_other_use: bool = False) -> None:
         """Refuse a model that is not asked, or none that is.
@@ -198,6 +198,11 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _file_hash(path: str | None) -> str | None:
+    """The SHA-256 of a file's bytes, in hexadecimal; None for no file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
 
 
 # Of a run, what may differ from call to call: none changes a reply.

@@ -152,7 +152,7 @@ class StepsLayer(DynamicLayer):
         self.rows = rows
 
 
-def _attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
+def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
     """One query per row over that row's own steps.
 
     On a CPU a product and a sum for each step are twice as fast as a batched matrix product of one query, which
@@ -236,7 +236,7 @@ def _attend(
         return attend_source(query, key, value, scaling, rows).unsqueeze(1), None
     if getattr(module, "has_relative_attention_bias", False):
         rows.bias = _distance_bias(module, len(key))
-    return _attend_steps(query, key, value, scaling, rows.bias).unsqueeze(1), None
+    return attend_steps(query, key, value, scaling, rows.bias).unsqueeze(1), None
 
 
 def _distance_bias(module: nn.Module, steps: int) -> Tensor:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from toolkit.decode._attention import Rows, StepsLayer, _attend_steps, attend_source
+from toolkit.decode._attention import Rows, StepsLayer, attend_source, attend_steps
 from toolkit.decode._batched import attend, attend_grid
 
 NORM_LAST = ("marian", "bart", "plbart")  # the norm of a block follows its residual connection
@@ -274,7 +274,7 @@ def _to_steps(block: _Attention, cache: StepsLayer, rows: Rows, x: Tensor) -> Te
         query = states[0]
         cache.append(states[1:])
     if x.device.type == "cpu" and cache.added is None:
-        return block.output(_attend_steps(query, *cache.by_step(), block.scaling).flatten(1))
+        return block.output(attend_steps(query, *cache.by_step(), block.scaling).flatten(1))
     attended = attend(query.reshape(-1, 1, query.shape[-1]), *cache.by_head(), block.scaling, cache.added)
     return block.output(attended.view_as(x))
 

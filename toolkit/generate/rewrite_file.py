@@ -93,6 +93,6 @@ def read_texts(path: Path) -> list[str]:
 def is_rewritten(path: Path) -> bool:
     """Whether a file is a table of `rewrite_lines`; an empty one may be."""
     try:
-        return all(LINE.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines())
+        return all(LINE.fullmatch(line) for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     except (OSError, ValueError):
         return False

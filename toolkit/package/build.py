@@ -9,6 +9,7 @@ import platform
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from toolkit.package.card import _template, card_of
 from toolkit.package.checksums import _write_checksums
@@ -166,19 +167,20 @@ def _public_settings(settings: dict) -> dict:
     ...     {"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]}
     ... )
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
-    >>> _public_settings({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
-    {'server': 'yes', 'output_dir': 'bank'}
+    >>> _public_settings({"server": "http://10.0.0.7:8000/v1", "bitext": ["https://a.org/b/c.tsv.gz?raw=1"]})
+    {'server': 'yes', 'bitext': ['c.tsv.gz']}
     """
 
     def public_value(value: object) -> object:
         if isinstance(value, list):
             return [public_value(item) for item in value]
         if isinstance(value, str) and value.startswith(("http://", "https://")):
-            return "yes"
+            return Path(urlsplit(value).path).name
         is_location = isinstance(value, str) and (is_url(value) or Path(value).is_absolute())
         return Path(str(value)).name if is_location else value
 
-    return {key: public_value(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
+    public = {key: public_value(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
+    return public | ({"server": "yes"} if settings.get("server") else {})
 
 
 def _sibling(folder: Path, purpose: str) -> Path:

@@ -14,6 +14,7 @@ INLINE = words_of(
 ) | words_of("br img wbr input")
 CODE = words_of("code kbd samp var")
 SKIPPED = words_of("script style pre textarea svg math template head noscript")
+IN_HEAD = words_of("base link meta noscript script style template title")  # what ends no head whose end tag is left out
 
 
 class _Runs(HTMLParser):
@@ -67,6 +68,8 @@ class _Runs(HTMLParser):
         """See `HTMLParser`."""
         raw, place = self.get_starttag_text() or "", self._place()
         self.tags.append(raw)
+        if self._skipped == ["head"] and tag not in IN_HEAD:
+            self._skipped.pop()
         if self._skipped or (tag in SKIPPED and not raw.endswith("/>")):
             self._skipped += [tag] if tag in SKIPPED and not raw.endswith("/>") else []
             self._finish(place)

@@ -7,7 +7,7 @@ import sys
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
@@ -28,6 +28,7 @@ from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_embedder
 from toolkit.generate.language_model import load_asked, make_asking
 from toolkit.models.batch_sizes import open_sizes, room, with_batches
+from toolkit.models.checkpoint import fingerprint
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.models.precision import check_device
@@ -135,6 +136,7 @@ class Paraphraser:
     measures: MeaningScorer | None  # these models
     limit: int  # pieces of a text; a longer one is cut into sentences
     half_width: bool  # whether Chinese and Japanese marks become those of ASCII, because the model has no others
+    model_names: dict[str, list[str]]  # of all models that are loaded, by what they are for
     batch_sizes: dict[str, int]  # where the settings leave them open
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
@@ -215,6 +217,14 @@ class Paraphraser:
         reader = self.forward or self.model
         assert reader is not None
         self.limit = min(engine_of(reader.model).limit, longest)
+        self.model_names = {
+            "model": models,
+            "backward": _names(backward),
+            "encoder": _names(encoder),
+            "critic": _names(critic),
+            "rewriters": _names(*rewriters or ()),
+            "meaning": [] if meaning is None else meaning.local_models,
+        }
         self.mark = known["marked"] is None or known["marked"] >= 0.5
         wide, narrow = (reader.source.encode([mark])[0] for mark in "，,")
         self.half_width = reader.source.unk in wide and reader.source.unk not in narrow
@@ -255,6 +265,12 @@ class Paraphraser:
         self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else None
         self.encoder = None if encoder is None else load_embedder(encoder, device)
         self.rewriters, self.known_words, self.mark, self.warned = [], frozenset(), True, False
+        self.model_names = {
+            "model": _names(None if prompted.server else prompted.model),
+            "backward": _names(backward),
+            "encoder": _names(encoder),
+            "meaning": [] if self.meaning is None else self.meaning.local_models,
+        }
         self.half_width = False
         self.limit = LONGEST_ASKED
         self._check_settings(self.settings)
@@ -285,6 +301,20 @@ class Paraphraser:
         translators = [model for model in (self.model, self.forward, self.backward, *self.rewriters) if model]
         sizes = with_batches(Paraphrasing(), room(device, dtype), [model.name for model in translators])
         self.batch_sizes = sizes.batch_sizes
+
+    def record(self) -> dict[str, Any]:
+        """What its paraphrases depend on: settings, and a hash of the files of each model (`fingerprint`)."""
+        prefix = self._loaded_from[0][-1]
+        models = {use: [fingerprint(name) for name in names] for use, names in self.model_names.items()}
+        record: dict[str, Any] = {
+            "paraphraser": self.name, "lang": self.lang, "pivot_lang": self.pivot_lang, "prefix": prefix,
+            "models": models, "settings": asdict(self.settings),
+        }  # fmt: skip
+        if self.prompted is not None:
+            record |= {"lm": self.prompted.record()}
+        if self.meaning is not None and self.measures is not None:
+            record |= {"meaning": self.measures.signatures | self.meaning.floors}
+        return record
 
     def __reduce__(self) -> tuple[type[Paraphraser], tuple[Any, ...]]:
         """What a pickle holds: where the models are, and the settings; whoever reads it loads them again."""
@@ -755,6 +785,11 @@ def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str)
     if is_causal(name):
         return load_critic(name, dtype, device)
     return load_translator(name, dtype, device, lang, lang)
+
+
+def _names(*models: str | None) -> list[str]:
+    """The names of models, without those that are None."""
+    return [model for model in models if model is not None]
 
 
 @cache

@@ -38,7 +38,7 @@ FINISHED = re.compile(r"(dropped|rows)-\d+\.parquet")  # those of finished shard
 
 
 def working_folder(output_dir: str) -> Path:
-    """The folder in which the parabank of a run is made: its output, or for a URL a folder in the cache.
+    """The folder in which the parabank of a run is made: its output, or for a URL a folder in the cache; it has a name.
 
     >>> working_folder("build/bank/").as_posix()
     'build/bank'
@@ -46,7 +46,7 @@ def working_folder(output_dir: str) -> Path:
     'bank'
     """
     if not is_url(output_dir):
-        return Path(output_dir)
+        return Path(output_dir) if Path(output_dir).name not in ("", "..") else Path(output_dir).resolve()
     url = without_secrets(output_dir.rstrip("/"))
     return cache_folder() / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
 

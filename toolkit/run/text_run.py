@@ -21,6 +21,7 @@ from toolkit.data.rows import Row
 from toolkit.run.shard_runs import RunSettings
 from toolkit.system.outputs import CONTAMINATION
 from toolkit.system.ranges import Count, Seed
+from toolkit.system.settings import SETTINGS
 from toolkit.system.whole_files import write_whole
 
 
@@ -121,5 +122,6 @@ class TextRun(RunSettings):
             )
             row_id = f"{passage.origin}-{passage.number}"
             yield Row(row_id, passage.origin, None, None, passage.sentence, self.lang, split, *context, reason=reason)
-        if self.decontaminate:
+        is_run = (self.shards_dir / SETTINGS).is_file()  # else somebody only reads the rows
+        if self.decontaminate and is_run:
             write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))

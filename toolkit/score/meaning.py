@@ -72,6 +72,12 @@ class MeaningModels(ServerSettings):
         floors = {score: getattr(self, FLOOR.format(score)) for score in MODELS}
         return {score: floor for score, floor in floors.items() if floor is not None}
 
+    @property
+    def local_models(self) -> list[str]:
+        """The names of the models that are loaded here; that of a server is not."""
+        models = [self.nli, self.parapluie, None if self.server else self.rubric]
+        return [model for model in models if model is not None]
+
     def alone(self, folder: Path) -> MeaningModels | None:
         """These settings without the others that a command has; None where no model is given.
 

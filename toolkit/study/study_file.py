@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from datasets import Dataset
@@ -17,6 +18,7 @@ from toolkit.bitext.languages import SAMPLE
 from toolkit.chat.settings import FREE_OF_SERVER, LM
 from toolkit.clean.script import check_script
 from toolkit.encoder.load import load_embedder
+from toolkit.models.checkpoint import fingerprint
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.paraphraser.names import ENCODER
 from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser, stated_language
@@ -26,7 +28,9 @@ from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.study.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.study.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
 from toolkit.system.contents import contents_of, with_contents
+from toolkit.system.lock import held
 from toolkit.system.outputs import check_output_folder
+from toolkit.system.processes import processes
 from toolkit.system.settings import SETTINGS, check_record
 from toolkit.system.whole_files import write_whole
 
@@ -51,9 +55,20 @@ def study_file(settings: StudyFile) -> Study:
         for column in settings.columns:
             if None in (texts := list(rows[column])):
                 raise ValueError(f"wanted texts in column {column!r}, got None in row {texts.index(None)}")
-    files = contents_of({"train": [settings.train], "test": [settings.test]})
-    check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
+    with held(folder, processes(exchange=False)):
+        finished_study = _study_rows(train, test, settings, folder)
+        write_whole(folder / "study.txt", f"{finished_study}\n")
+        finished_study.plot(folder / "curves.png")
+        return finished_study
+
+
+def _study_rows(train: Dataset, test: Dataset, settings: StudyFile, folder: Path) -> Study:
+    """Study the task of some rows; what is finished in the folder is not done again.
+
+    Raises:
+        ValueError: A model cannot be used, or the folder holds a study with other settings, files or models.
+    """
     sizes = [int(size) for size in settings.sizes]
     base = _load_paraphraser(settings, folder)
     if settings.chosen_classifier == EMBEDDINGS:
@@ -62,6 +77,8 @@ def study_file(settings: StudyFile) -> Study:
         raise ValueError(f"wanted --encoder, a sentence encoder of {base.lang}, for --check, got none")
     first_texts = (text for column in settings.columns for text in train[column][:SAMPLE])
     check_script(first_texts, base.lang, f"{base.name} is for {base.lang}; give --lang and a paraphraser of the texts")
+    trial = _choose_trial(settings)
+    check_record(folder / SETTINGS, _record_of(settings, base), FREE)
     paraphraser = CachedParaphraser(base, _sample_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
@@ -86,10 +103,18 @@ def study_file(settings: StudyFile) -> Study:
     if settings.check:
         arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
     arms[OVERSAMPLED] = oversampled(copies_per_row)
-    finished_study = study(train, test, settings.label, _choose_trial(settings), arms, sizes, settings.seeds, folder)
-    write_whole(folder / "study.txt", f"{finished_study}\n")
-    finished_study.plot(folder / "curves.png")
-    return finished_study
+    return study(train, test, settings.label, trial, arms, sizes, settings.seeds, folder)
+
+
+def _record_of(settings: StudyFile, paraphraser: Paraphraser) -> dict[str, Any]:
+    """What must be equal in every call that goes on in a folder, with the content of files and models."""
+    record = paraphraser.record()
+    contents = contents_of({"train": [settings.train], "test": [settings.test]})
+    contents |= {f"paraphraser's {use}": " ".join(hashes) for use, hashes in record["models"].items()}
+    kind = settings.chosen_classifier
+    if kind != WORDS:
+        contents["classifier"] = fingerprint((settings.encoder or ENCODER) if kind == EMBEDDINGS else kind)
+    return with_contents(asdict(settings), contents) | {"paraphraser's replies": record.get("lm")}
 
 
 def _load_paraphraser(settings: StudyFile, folder: Path) -> Paraphraser:

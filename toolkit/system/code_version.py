@@ -18,6 +18,7 @@ DIGITS = 12  # ours: of the hash
 LIBRARIES = (
     *("torch", "transformers", "tokenizers", "sentence-transformers", "sentencepiece", "numpy", "peft"),
     *("ftfy", "opencc", "rjieba", "sacremoses", "lemminflect", "py3langid", "rapidfuzz", "rensa"),
+    *("heliport", "markdown-it-py", "sacrebleu", "sentencex", "text2num"),
 )
 
 

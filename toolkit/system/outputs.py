@@ -29,7 +29,7 @@ def check_output_file(
 
     Args:
         path: The output file; missing folders above it are created later.
-        inputs: The files, folders and Hub names that the command reads.
+        inputs: The files, folders and Hub names that the command reads, and the other files that it writes.
         made: Tells whether an existing file was written by the same command; None refuses every existing file.
 
     Raises:
@@ -39,7 +39,8 @@ def check_output_file(
     if SCHEME.match(str(path)):
         raise ValueError(f"wanted a file on the disk, got {path}: only builders write to URLs")
     for name in inputs:
-        if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
+        same_file = os.path.exists(name) and path.exists() and os.path.samefile(name, path)
+        if same_file or Path(name).resolve() == path.resolve():
             raise FileExistsError(f"wanted an output that is no input, got {path} as both: choose another name")
     if path.is_dir():
         raise IsADirectoryError(f"wanted a file to write, got the folder {path}: add a file name")

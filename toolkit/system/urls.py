@@ -246,7 +246,7 @@ def files_at(address: str | Path) -> list[str | Path]:
         OSError: The file system of a URL cannot be asked.
     """
     if not is_url(address):
-        paths = [Path(address)] if Path(address).exists() else [Path(name) for name in glob.glob(str(address))]
+        paths = [Path(address)] if Path(address).exists() else [Path(name) for name in matching(str(address))]
         inside = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
         return [*sorted(file for file in inside if file.is_file())]
     url = str(address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +13,13 @@ TEMPORARY = ".*.tmp"  # the names of files that are being written, see `temporar
 
 
 def temporary_of(path: Path) -> Path:
-    """The hidden name beside a file under which this process writes it.
+    """The hidden name beside a file under which this process writes it; a process of another machine has another name.
 
     >>> temporary = temporary_of(Path("build/words.txt"))
-    >>> temporary.name == f".words.txt.{os.getpid()}.tmp" and temporary.match(TEMPORARY)
+    >>> temporary.name == f".words.txt.{platform.node()}.{os.getpid()}.tmp" and temporary.match(TEMPORARY)
     True
     """
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
 
 
 @contextlib.contextmanager

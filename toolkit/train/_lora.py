@@ -47,7 +47,7 @@ def with_adapters(model: PreTrainedModel, rank: int, alpha: float, dropout: floa
     config = peft.LoraConfig(
         task_type="SEQ_2_SEQ_LM",
         r=rank,
-        lora_alpha=round(alpha),
+        lora_alpha=alpha,
         lora_dropout=dropout,
         target_modules=target_layers(model),
     )

@@ -80,7 +80,7 @@ def train(settings: InfillerTraining) -> Path:
         model, tokenizer = base or _begin(settings, passages, state)
         if state.device.type == "cpu":
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
-        trainer = _new_trainer(model, tokenizer, settings, state, passages, held_out)
+        trainer, too_long = _new_trainer(model, tokenizer, settings, state, passages, held_out)
         other_losses = {}
         if settings.base_model:
             with same_draws(state.device):  # the training draws as if nothing had been measured
@@ -92,7 +92,8 @@ def train(settings: InfillerTraining) -> Path:
             outcome = Outcome(
                 "held-out loss", len(held_out), "sentences", held_out_loss, other_losses, lower_is_better=True
             )
-            _save(session, trainer, tokenizer, settings, len(passages), held_out, outcome)
+            counts = {"sentences": len(passages), "too_long": too_long}
+            _save(session, trainer, tokenizer, settings, counts, held_out, outcome)
     return folder
 
 
@@ -150,15 +151,21 @@ def _new_trainer(
     state: PartialState,
     passages: Sequence[Passage],
     held_out: Sequence[Passage],
-) -> ParaphraserTrainer:
-    """The trainer with its data: the examples of all epochs, of which each is read once.
+) -> tuple[ParaphraserTrainer, int]:
+    """The trainer with its data, the examples of all epochs, of which each is read once; and how many are too long.
 
     Raises:
-        ValueError: There are fewer batches than processes.
+        ValueError: There are fewer batches than processes, or all held-out sentences are too long.
     """
     epochs = (examples(passages, settings, epoch) for epoch in range(settings.epochs))
-    table = without_long(ids_of(chain.from_iterable(epochs), tokenizer), settings.max_tokens)
+    every_example = ids_of(chain.from_iterable(epochs), tokenizer)
+    table = without_long(every_example, settings.max_tokens)
     held_out_table = without_long(ids_of(examples(held_out, settings, 0), tokenizer), settings.max_tokens)
+    if not len(held_out_table):
+        raise ValueError(
+            f"wanted held-out sentences of at most {settings.max_tokens} pieces with their context, got none of "
+            f"{len(held_out)}: give a greater --max_tokens"
+        )
     batches = Batches(
         longer_sides(table), 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed
     )
@@ -175,7 +182,7 @@ def _new_trainer(
         optimizers=(_new_optimizer(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
-    return trainer
+    return trainer, len(every_example) - len(table)
 
 
 def _new_optimizer(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
@@ -190,7 +197,7 @@ def _save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
-    sentences: int,
+    counts: dict[str, int],
     held_out: Sequence[Passage],
     outcome: Outcome,
 ) -> None:
@@ -203,7 +210,7 @@ def _save(
     record: dict[str, Any] = {
         "settings": {name: value for name, value in asdict(settings).items() if name not in PATHS},
         "parameters": sum(p.numel() for p in model.parameters()),
-        "sentences": sentences,
+        **counts,
         "examples": len(cast(Dataset, trainer.train_dataset)),
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,

@@ -61,7 +61,7 @@ def train(settings: TransformerTraining) -> Path:
     if session.is_finished():
         return session.folder
     pairs = _training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate), settings.min_score)
-    _check_batch(settings.batch, len(pairs), session.state.num_processes)
+    _check_batch(settings.batch, pairs, session.state.num_processes)
     encoder = _load_base(settings.base_model, settings.max_tokens, settings.seed)
     with session.in_folder():
         record = _fit(encoder, pairs, settings, session.state, session.folder / CHECKPOINTS)
@@ -73,14 +73,18 @@ def train(settings: TransformerTraining) -> Path:
     return session.folder
 
 
-def _check_batch(batch: int, pairs: int, processes: int) -> None:
-    """Refuse a batch of more pairs than there are, or one that the processes cannot share equally.
+def _check_batch(batch: int, pairs: Pairs, processes: int) -> None:
+    """Refuse a batch of more references than there are, or one that the processes cannot share equally.
 
     Raises:
         ValueError: It is one of these.
     """
-    if pairs < batch:
-        raise ValueError(f"wanted at least {batch} pairs, got {pairs}; give a smaller --batch")
+    references = len(np.unique(pairs.reference))
+    if references < batch:
+        raise ValueError(
+            f"wanted pairs of at least {batch} references, because a batch has one pair of each, got {references}; "
+            "give a smaller --batch"
+        )
     if batch % processes:
         raise ValueError(f"wanted a batch that {processes} processes can share, got {batch}")
 
@@ -139,10 +143,9 @@ def _fit(
         A record: settings, pairs, the seconds of this call, and the mean loss between the steps that were logged.
 
     Raises:
-        ValueError: There are fewer pairs than a batch has, or the processes cannot share a batch equally.
+        ValueError: No batch has as many pairs without equal texts as are wanted.
         OSError: A checkpoint cannot be written.
     """
-    _check_batch(settings.batch, len(pairs), state.num_processes)
     columns = {"anchor": pairs.anchor, "positive": pairs.positive}
     if pairs.negatives is not None:
         columns["negative"] = _negatives(pairs)
@@ -155,6 +158,10 @@ def _fit(
     )
     with writing(checkpoints):
         output = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    if not trainer.state.global_step:
+        raise ValueError(
+            f"wanted {settings.batch} pairs without equal texts, got no batch of them: give a smaller --batch"
+        )
     return {
         "settings": asdict(settings),
         "pairs": len(pairs),

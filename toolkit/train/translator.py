@@ -12,6 +12,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import sentencepiece
 import torch
 from accelerate import Accelerator, PartialState
@@ -29,12 +30,14 @@ from toolkit.system.whole_files import read_record
 from toolkit.train._checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.train._marian import load_base, new_model, size_of
 from toolkit.train._session import Session, begin
+from toolkit.train._translator_batches import segmented
 from toolkit.train._translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
 from toolkit.train._translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.train.optimizer import optimizers
 from toolkit.train.translator_loss import TranslationLoss
 from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
 
+COUNTED = 50_000  # ours: pairs that are segmented at a time to be counted
 # may change when a training resumes; its length too
 FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes", "check_language"}
 
@@ -149,12 +152,20 @@ def _save(session: Session, training: Training, tokenizer: MarianTokenizer, coun
         },
         "size": asdict(SIZES[settings.size] if settings.size else size_of(model)),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
-        "pairs": counts,
+        "pairs": counts
+        | {"too_long": _count_long(open_pairs(session.folder / "train.arrow"), training.text, settings)},
         "held_out_nats_per_token": held_out,
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
     session.finish(record, _held_out_outcome(held_out, training))
+
+
+def _count_long(pairs: pa.Table, text: Text, settings: TrainingSettings) -> int:
+    """How many pairs have more pieces on one side than a training takes, in their most probable segmentation."""
+    pools = (pairs.slice(begin, COUNTED) for begin in range(0, len(pairs), COUNTED))
+    ids = (pair for pool in pools for pair in segmented(pool, text.source, text.target))
+    return sum(max(map(len, pair)) > settings.max_tokens for pair in ids)
 
 
 def _keep_better_weights(

@@ -33,9 +33,11 @@ def test_the_option_limits_what_it_says_and_the_report_names_it(environment):
     assert whole["limits"] == {}
     processor.apply_option(options("--without_bfloat16"))
     found = report.machine()
-    assert found["limits"] == processor.LIMITS["vnni"] == {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}
+    limits = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "MKL_ENABLE_INSTRUCTIONS": "AVX512_E1"}
+    assert found["limits"] == processor.LIMITS["vnni"] == limits
     said = figures.measured([("", {"machine": whole}), (", without bfloat16", {"machine": found})])
-    assert said.endswith(" Without bfloat16: all engines ran with `ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI`.")
+    named = " and ".join(f"`{name}={value}`" for name, value in limits.items())
+    assert said.endswith(f" Without bfloat16: all engines ran with {named}.")
     assert "Without" not in figures.measured([("", {"machine": whole})])
 
 
