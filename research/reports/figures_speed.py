@@ -114,8 +114,7 @@ def pipeline() -> str:
     for said, record in reports:
         found = record["results"]["stages"]
         shares = [f"{number(100 * found['shares'][stage])} %" for stage in ("sampling", "dual scoring", "clustering")]
-        rates = found.get("sentences_per_second_by_round") or [found["sentences_per_second"]]
-        cells = [number(median(rates)), *shares, number(found["peak_megabytes"], 0)]
+        cells = [number(found["sentences_per_second"]), *shares, number(found["peak_megabytes"], 0)]
         lines.append([said.removeprefix(", ") or "with bfloat16", *cells])
     head = ["processor", "sentences per second", "time in sampling", "time in dual scoring", "time in clustering"]
     return table([*head, "peak MB"], lines, measured(reports))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from research.reports.figures import benchmark, beside, experiment, number, starter, table
 from research.reports.figures_augmentation import MEAN, NONE, cell
 from research.reports.figures_encoders import models, over_years
@@ -67,7 +65,7 @@ def command_costs() -> str:
     lines = [
         [
             "`parabank build parabank2`, starters",
-            f"{number(median(stages['sentences_per_second_by_round']))} sentences/s",
+            f"{number(stages['sentences_per_second'])} sentences/s",
             f"{number(stages['peak_megabytes'], 0)} MB",
             f"{disk} kB for each reference",
         ],
