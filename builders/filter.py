@@ -22,7 +22,7 @@ from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
-from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
+from toolkit.select.corpus import choose, copy_shards, run_beside, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_by_usable, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import LOCK, MANIFEST, check_output_folder
@@ -238,9 +238,7 @@ def _find_run(parabank: Path) -> tuple[Path, dict]:
     if not is_parabank(parabank):
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest = read_record(parabank / MANIFEST)
-    run = _shards_beside(parabank)
-    if (chosen_run := run / manifest["settings"].get(CHOSEN, "")).is_dir():
-        run = chosen_run
+    run = run_beside(parabank, manifest["settings"])
     if not (run / SETTINGS).is_file():
         raise ValueError(f"wanted the run of {parabank} beside it, got no {run}: without it nothing can be chosen")
     return run, manifest

@@ -29,7 +29,7 @@ from toolkit.package.parquet import finished_shards
 from toolkit.package.plots import OTHERS, READ, TRANSLATED, _most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.package.templates import TEMPLATES
-from toolkit.select.corpus import CHOSEN
+from toolkit.select.corpus import run_beside
 from toolkit.system.outputs import MANIFEST, check_output_file
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
@@ -74,9 +74,7 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
     _check_whole(parabank, "references")
     if "scores" not in statistics:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
-    run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
-    if (chosen_run := run / manifest["settings"].get(CHOSEN, "")).is_dir():
-        run = chosen_run
+    run = run_beside(parabank, manifest["settings"])
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
     pair_files = files_of(parabank, "pairs")
     columns = pq.read_schema(pair_files[0]).names if pair_files else []

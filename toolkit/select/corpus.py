@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,6 +149,18 @@ def copy_shards(shards: list[Path], folder: Path, write_copy: Callable[[Path, Pa
                 write_whole(dropped_of(copy), dropped_of(shard).read_bytes())
             write_copy(shard, copy)
     return copies
+
+
+def run_beside(parabank: Path, settings: Mapping[str, Any]) -> Path:
+    """The folder of the shards that a parabank was packaged from: that of its run, or of a choice in that.
+
+    Args:
+        parabank: The folder of the parabank, beside which the run is.
+        settings: Those of its manifest.
+    """
+    run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
+    chosen_run = run / settings.get(CHOSEN, "")
+    return chosen_run if chosen_run.is_dir() else run
 
 
 def write_records(run: Path, settings: dict, folder: Path) -> None:
