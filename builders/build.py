@@ -19,7 +19,7 @@ from toolkit.paraphraser.names import ENCODER, installed_critic
 from toolkit.run.batches import settled
 from toolkit.run.bitext_run import BitextRun
 from toolkit.run.mirror import fetch_run, send_parabank, send_run, sending, working_folder
-from toolkit.run.shard_runs import FREE, RAY, RunSettings, check_run, make_shards, record_of, started
+from toolkit.run.shard_runs import ACCELERATE, FREE, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.system.outputs import MANIFEST
 from toolkit.system.processes import processes, tell_idle_gpus, wait
 from toolkit.system.ranges import Share
@@ -92,6 +92,7 @@ def build_parabank(
     """
     from toolkit.package.build import check_package, package_parabank
 
+    _check_cost(run)
     state = processes(exchange=False, computes=run.engine != RAY)
     recorded, output = recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
@@ -131,6 +132,19 @@ def build_parabank(
         figures = package_parabank(shards, output, output.name, *about, pieces=making.pieces)
         send_parabank(run.output_dir)
         return figures
+
+
+def _check_cost(run: RunSettings) -> None:
+    """Refuse a limit of cost where each machine has its own file of replies, and so would spend as much.
+
+    Raises:
+        ValueError: There is one.
+    """
+    if run.engine == RAY and run.max_cost is not None:
+        raise ValueError(
+            f"wanted --engine {ACCELERATE} with --max_cost, got {RAY}, by which each machine would spend "
+            f"{run.max_cost:g} dollars: build on one machine, or set the limit at the service and leave --max_cost out"
+        )
 
 
 @contextlib.contextmanager

@@ -89,8 +89,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def batch(self, name):
         batch = self.server.batches[name]
-        ended = self.server.batch_status == "completed"
-        return batch | {"status": self.server.batch_status, "output_file_id": f"out-{name}" if ended else None}
+        is_complete = self.server.batch_status == "completed"
+        return batch | {"status": self.server.batch_status, "output_file_id": f"out-{name}" if is_complete else None}
 
     def do_POST(self):
         server = self.server

@@ -122,7 +122,7 @@ def demo_rows() -> list[Row]:
 def write_run(folder: Path, rows: list[Row], shard_rows: int = 2, refused: Sequence[str] = ()) -> Path:
     """A finished run of these rows, as the builder leaves it, and at its end lines that cleaning refused."""
     rows = [*rows, *(replace(row(100 + n, "train", "", []), reason=reason) for n, reason in enumerate(refused))]
-    inputs = [replace(one, candidates=[]) for one in rows]
+    inputs = [replace(entry, candidates=[]) for entry in rows]
     paths = write_inputs(folder, inputs, shard_rows)
     for path, shard in zip(paths, split_rows(rows, shard_rows), strict=False):
         write_shard(output_of(path), shard)

@@ -46,23 +46,25 @@ def pieces() -> list[tuple[str, float]]:
 @functools.cache
 def spm() -> Path:
     """A SentencePiece model of the demo bitext."""
-    made = Path(tempfile.mkdtemp(prefix="tiny-families-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    train_pieces([t for pair in tiny.pairs(320) for t in pair], made / "pieces.spm", vocabulary=200, coverage=1.0)
-    return made / "pieces.spm"
+    folder = Path(tempfile.mkdtemp(prefix="tiny-families-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    train_pieces([t for pair in tiny.pairs(320) for t in pair], folder / "pieces.spm", vocabulary=200, coverage=1.0)
+    return folder / "pieces.spm"
 
 
 def bpe(byte_level: bool) -> Tokenizer:
     """A BPE tokenizer of the demo bitext, on bytes or on characters."""
-    found = Tokenizer(models.BPE(unk_token=None if byte_level else "<unk>"))
-    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False) if byte_level else pre_tokenizers.Metaspace()
-    found.decoder = decoders.ByteLevel() if byte_level else decoders.Metaspace()
+    tokenizer = Tokenizer(models.BPE(unk_token=None if byte_level else "<unk>"))
+    tokenizer.pre_tokenizer = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False) if byte_level else pre_tokenizers.Metaspace()
+    )
+    tokenizer.decoder = decoders.ByteLevel() if byte_level else decoders.Metaspace()
     alphabet = pre_tokenizers.ByteLevel.alphabet() if byte_level else []
     trainer = trainers.BpeTrainer(
         vocab_size=400, special_tokens=SPECIALS, initial_alphabet=alphabet, show_progress=False
     )
-    found.train_from_iterator([t for pair in tiny.pairs(320) for t in pair], trainer)
-    return found
+    tokenizer.train_from_iterator([t for pair in tiny.pairs(320) for t in pair], trainer)
+    return tokenizer
 
 
 def tokenizer_of(name: str, folder: Path) -> PreTrainedTokenizerBase:
@@ -77,15 +79,15 @@ def tokenizer_of(name: str, folder: Path) -> PreTrainedTokenizerBase:
         (folder / "vocabulary.json").write_text(json.dumps(vocabulary))
         return M2M100Tokenizer(str(folder / "vocabulary.json"), str(spm()))
     if name == "nllb":
-        made = json.loads(bpe(byte_level=False).to_str())["model"]
-        return NllbTokenizer(vocab=made["vocab"], merges=[tuple(merge) for merge in made["merges"]])
+        bpe_model = json.loads(bpe(byte_level=False).to_str())["model"]
+        return NllbTokenizer(vocab=bpe_model["vocab"], merges=[tuple(merge) for merge in bpe_model["merges"]])
     if name == "bart":
         raw = bpe(byte_level=True)
         raw.post_processor = processors.TemplateProcessing(
             single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
         )
-        named = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-        return PreTrainedTokenizerFast(tokenizer_object=raw, **named)
+        special_tokens = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+        return PreTrainedTokenizerFast(tokenizer_object=raw, **special_tokens)
     if name == "pegasus":
         return PegasusTokenizer(vocab=[("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *pieces()], offset=0)
     return T5Tokenizer(vocab=[("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -2.0), *pieces()], extra_ids=4)
@@ -106,12 +108,12 @@ def model_of(name: str, words: int, ids: dict[str, int]) -> torch.nn.Module:
     else:
         sizes |= {"max_position_embeddings": 128, "init_std": 0.4}
     config = AutoConfig.for_model(kind, vocab_size=words, d_model=16, **heads, **sizes, **ids)
-    made = AutoModelForSeq2SeqLM.from_config(config).eval()
-    made.generation_config = GenerationConfig.from_model_config(made.config)
-    if hasattr(made, "final_logits_bias"):
-        made.final_logits_bias += torch.randn(words)  # a scorer that leaves it out is found out
-        made.final_logits_bias[0, ids["eos_token_id"]] = 4.0
-    return made
+    model = AutoModelForSeq2SeqLM.from_config(config).eval()
+    model.generation_config = GenerationConfig.from_model_config(model.config)
+    if hasattr(model, "final_logits_bias"):
+        model.final_logits_bias += torch.randn(words)  # a scorer that leaves it out is found out
+        model.final_logits_bias[0, ids["eos_token_id"]] = 4.0
+    return model
 
 
 @functools.cache
@@ -119,9 +121,9 @@ def checkpoint(name: str) -> Path:
     """The folder of a translator, made once per process: generation_config.json forces a language that nobody wants."""
     if name == "marian":
         return tiny.folder() / "en-de"
-    made = Path(tempfile.mkdtemp(prefix=f"tiny-{name}-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    tokenizer = tokenizer_of(name, made)
+    folder = Path(tempfile.mkdtemp(prefix=f"tiny-{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    tokenizer = tokenizer_of(name, folder)
     start = tokenizer.pad_token_id if name in ("pegasus", "t5", "mt5") else tokenizer.eos_token_id
     ids = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}
     ids |= {"decoder_start_token_id": start, "forced_eos_token_id": None, "bos_token_id": 0}
@@ -133,9 +135,9 @@ def checkpoint(name: str) -> Path:
         model.generation_config.forced_bos_token_id = tokenizer.lang_code_to_id["fr"]
     if name == "bart":
         model.generation_config.forced_bos_token_id = 0
-    model.save_pretrained(made)
-    tokenizer.save_pretrained(made)
-    return made
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 @functools.cache
@@ -144,8 +146,8 @@ def translator(name: str, source_lang: str, lang: str) -> Translator:
     return load_translator(str(checkpoint(name)), "float32", "cpu", source_lang, lang)
 
 
-def plain_model(made: Translator) -> PreTrainedModel:
+def plain_model(family_translator: Translator) -> PreTrainedModel:
     """The model of a translator of the family as transformers loads it, which writes the same language, in fp32."""
-    model = AutoModelForSeq2SeqLM.from_pretrained(made.name).eval()
-    model.generation_config = made.model.generation_config
+    model = AutoModelForSeq2SeqLM.from_pretrained(family_translator.name).eval()
+    model.generation_config = family_translator.model.generation_config
     return model

@@ -147,7 +147,7 @@ def write_model(path: Path, arrays: Mapping[str, np.ndarray], settings: dict | N
 def write_shortlist(path: Path, targets: list[list[int]], first: int = 8) -> None:
     """Write the targets of each source token."""
     offsets = np.cumsum([0, *map(len, targets)], dtype="<u8")
-    ids = np.array([token for some in targets for token in sorted(some)], "<u4")
+    ids = np.array([token for tokens in targets for token in sorted(tokens)], "<u4")
     head = struct.pack("<6Q", 0xF11A48D5013417F5, 0, first, 10, len(offsets), len(ids))
     path.write_bytes(head + offsets.tobytes() + ids.tobytes())
 
@@ -223,22 +223,22 @@ def tiny(form: str = "alphas.bin", shared: bool = True, seed: int = 3, pair: str
     return write_folder(parent / pair, form, shared, seed, pair)
 
 
-def wide(made: Tiny) -> Translator:
+def wide(tiny_model: Tiny) -> Translator:
     """The translator in float64, where two ways to compute it choose the same tokens; its layers are those of torch."""
-    files = firefox_files(made.folder)
+    files = firefox_files(tiny_model.folder)
     assert files is not None
     model, source, target = _load_firefox(files, torch.float64)
-    return Translator(str(made.folder), model, source, target, "tiny|float64")
+    return Translator(str(tiny_model.folder), model, source, target, "tiny|float64")
 
 
 @functools.cache
 def wide_engine(with_shortlist: bool) -> RecurrentEngine:
     """The engine of the 8-bit file with one vocabulary in float64."""
-    made = wide(tiny())
+    wide_translator = wide(tiny())
     files = firefox_files(tiny().folder)
     assert files is not None
-    shortlist = load_shortlist(files, made.source, made.target) if with_shortlist else None
-    return RecurrentEngine(made.model, shortlist)
+    shortlist = load_shortlist(files, wide_translator.source, wide_translator.target) if with_shortlist else None
+    return RecurrentEngine(wide_translator.model, shortlist)
 
 
 @functools.cache

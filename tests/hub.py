@@ -108,13 +108,13 @@ class Hub:
 
     def fault(self, method: str, path: str) -> Fault | None:
         """The fault that befalls a request, counted down."""
-        for one in self.faults:
-            if one.method == method and re.search(one.path, path):
-                if one.skip:
-                    one.skip -= 1
-                elif one.times:
-                    one.times -= 1
-                    return one
+        for fault in self.faults:
+            if fault.method == method and re.search(fault.path, path):
+                if fault.skip:
+                    fault.skip -= 1
+                elif fault.times:
+                    fault.times -= 1
+                    return fault
         return None
 
 
@@ -219,8 +219,8 @@ class Handler(BaseHTTPRequestHandler):
             ("GET|HEAD", r"/(datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", self.resolve),
         ]
         for method, pattern, serve in routes:
-            if re.fullmatch(method, self.command) and (found := re.fullmatch(pattern, path)):
-                serve(*found.groups(), body=body)
+            if re.fullmatch(method, self.command) and (match := re.fullmatch(pattern, path)):
+                serve(*match.groups(), body=body)
 
     def whoami(self, body: bytes) -> None:
         if not self.role:
@@ -236,13 +236,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def create(self, body: bytes) -> None:
         self.may_write()
-        wanted = json.loads(body)
-        name = f"{wanted.get('organization') or USER}/{wanted['name']}"
-        key = (f"{wanted.get('type') or 'model'}s", name)
+        request = json.loads(body)
+        name = f"{request.get('organization') or USER}/{request['name']}"
+        key = (f"{request.get('type') or 'model'}s", name)
         place = {"url": f"{self.hub.url}/{'datasets/' if key[0] == 'datasets' else ''}{name}", "name": name, "id": name}
         if key in self.hub.repositories:
             raise Answer(409, {"error": "You already created this repo", **place})
-        self.hub.repositories[key] = Repository(wanted.get("visibility") == "private")
+        self.hub.repositories[key] = Repository(request.get("visibility") == "private")
         self.hub.repositories[key].commit({".gitattributes": Blob(b"*.parquet filter=lfs\n", False)})
         raise Answer(200, place)
 
@@ -251,12 +251,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def repository(self, kind: str, name: str) -> Repository:
         """A repository that the token may see."""
-        found = self.hub.repositories.get((kind, name))
-        if found is None or (found.private and not self.role):
+        repository = self.hub.repositories.get((kind, name))
+        if repository is None or (repository.private and not self.role):
             raise (
                 missing("RepoNotFound") if self.role else Answer(401, {"error": "x"}, {"X-Error-Code": "RepoNotFound"})
             )
-        return found
+        return repository
 
     def files(self, kind: str, name: str, revision: str) -> tuple[str, dict[str, Blob]]:
         """The commit of a revision and its files."""
@@ -282,7 +282,7 @@ class Handler(BaseHTTPRequestHandler):
         _, files = self.files(kind, name, revision)
         recursive = parse_qs(urlsplit(self.path).query).get("recursive", [""])[0].lower() == "true"
         start = f"{folder}/" if folder else ""
-        listed: dict[str, dict] = {}
+        entries: dict[str, dict] = {}
         for path, blob in sorted(files.items()):
             inside = path.removeprefix(start)
             if not path.startswith(start):
@@ -290,34 +290,34 @@ class Handler(BaseHTTPRequestHandler):
             for depth in range(inside.count("/")):
                 parent = start + "/".join(inside.split("/")[: depth + 1])
                 if recursive or depth == 0:
-                    listed[parent] = {"type": "directory", "path": parent, "oid": "0" * 40, "size": 0}
+                    entries[parent] = {"type": "directory", "path": parent, "oid": "0" * 40, "size": 0}
             if recursive or "/" not in inside:
-                listed[path] = self.described(path, blob)
-        if folder and not listed:
+                entries[path] = self.described(path, blob)
+        if folder and not entries:
             raise missing("EntryNotFound")
-        raise Answer(200, list(listed.values()))
+        raise Answer(200, list(entries.values()))
 
     def paths_info(self, kind: str, name: str, revision: str, body: bytes) -> None:
         _, files = self.files(kind, name, revision)
         text = body.decode()
-        wanted = json.loads(text)["paths"] if text.startswith("{") else parse_qs(text).get("paths", [])
-        found = [self.described(path, files[path]) for path in wanted if path in files]
-        folders = [p for p in wanted if p not in files and any(f.startswith(f"{p}/") for f in files)]
-        found += [{"type": "directory", "path": path, "oid": "0" * 40, "size": 0} for path in folders]
-        raise Answer(200, found)
+        paths = json.loads(text)["paths"] if text.startswith("{") else parse_qs(text).get("paths", [])
+        entries = [self.described(path, files[path]) for path in paths if path in files]
+        folders = [p for p in paths if p not in files and any(f.startswith(f"{p}/") for f in files)]
+        entries += [{"type": "directory", "path": path, "oid": "0" * 40, "size": 0} for path in folders]
+        raise Answer(200, entries)
 
     def refs(self, kind: str, name: str, body: bytes) -> None:
-        one = self.repository(kind, name)
-        branches = [{"name": "main", "ref": "refs/heads/main", "targetCommit": one.main}]
-        tags = [{"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": oid} for tag, oid in one.tags.items()]
+        repository = self.repository(kind, name)
+        branches = [{"name": "main", "ref": "refs/heads/main", "targetCommit": repository.main}]
+        tags = [{"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": oid} for tag, oid in repository.tags.items()]
         raise Answer(200, {"branches": branches, "tags": tags, "converts": [], "pullRequests": []})
 
     def preupload(self, kind: str, name: str, revision: str, body: bytes) -> None:
         self.may_write()
         _, files = self.files(kind, name, revision)
         answers = []
-        for one in json.loads(body)["files"]:
-            path = one["path"]
+        for file in json.loads(body)["files"]:
+            path = file["path"]
             oid = {"oid": files[path].oid} if path in files else {}
             if path in files and files[path].large:
                 oid = {"oid": files[path].sha256}
@@ -341,13 +341,13 @@ class Handler(BaseHTTPRequestHandler):
     def batch(self, body: bytes) -> None:
         self.may_write()
         objects = [
-            {"oid": one["oid"], "size": one["size"]}
+            {"oid": item["oid"], "size": item["size"]}
             | (
                 {}
-                if one["oid"] in self.hub.stored
-                else {"actions": {"upload": {"href": f"{self.hub.url}/lfs/{one['oid']}"}}}
+                if item["oid"] in self.hub.stored
+                else {"actions": {"upload": {"href": f"{self.hub.url}/lfs/{item['oid']}"}}}
             )
-            for one in json.loads(body)["objects"]
+            for item in json.loads(body)["objects"]
         ]
         raise Answer(200, {"transfer": "basic", "objects": objects})
 
@@ -363,25 +363,25 @@ class Handler(BaseHTTPRequestHandler):
         repository = self.repository(kind, name)
         files = dict(repository.commits[repository.main])
         for line in body.decode().splitlines():
-            one = json.loads(line)
-            value = one["value"]
-            if one["key"] == "header" and value.get("parentCommit") not in (None, repository.main):
+            operation = json.loads(line)
+            value = operation["value"]
+            if operation["key"] == "header" and value.get("parentCommit") not in (None, repository.main):
                 raise Answer(412, {"error": "A commit has happened since"})
-            if one["key"] == "file":
+            if operation["key"] == "file":
                 files[value["path"]] = Blob(base64.b64decode(value["content"]), False)
-            if one["key"] == "lfsFile":
+            if operation["key"] == "lfsFile":
                 if (
                     value["oid"] not in self.hub.stored
                     and self.hub.xet
-                    and (found := self.hub.xet.content(value["oid"]))
+                    and (content := self.hub.xet.content(value["oid"]))
                 ):
-                    self.hub.stored[value["oid"]] = found
+                    self.hub.stored[value["oid"]] = content
                 if value["oid"] not in self.hub.stored:
                     raise Answer(400, {"error": f"no content was uploaded for {value['path']}"})
                 files[value["path"]] = Blob(self.hub.stored[value["oid"]], True)
-            if one["key"] == "deletedFile":
+            if operation["key"] == "deletedFile":
                 files.pop(value["path"])
-            if one["key"] == "deletedFolder":
+            if operation["key"] == "deletedFolder":
                 files = {path: blob for path, blob in files.items() if not path.startswith(value["path"])}
         oid = repository.commit(files)
         raise Answer(200, {"commitUrl": f"{self.hub.url}/{name}/commit/{oid}", "commitOid": oid, "success": True})

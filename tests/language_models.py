@@ -34,8 +34,10 @@ CONFIGS: dict[str, PretrainedConfig] = {
 def rows_of(texts: dict[str, list[str]]) -> list[Row]:
     """A row for each reference, with its candidates."""
     return [
-        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
-        for n, (text, candidates) in enumerate(texts.items())
+        Row(
+            f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(output, "beam") for output in outputs]
+        )
+        for n, (text, outputs) in enumerate(texts.items())
     ]
 
 
@@ -43,10 +45,10 @@ def saved(kind: str, folder, begins: bool = True) -> str:
     """The path of a model of this kind, with a token that begins texts or with none."""
     inner = Tokenizer(models.WordLevel({piece: n for n, piece in enumerate([END, "~", *LETTERS])}, unk_token="~"))
     inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    own = {"bos_token": END, "eos_token": END} if begins else {}
+    special_tokens = {"bos_token": END, "eos_token": END} if begins else {}
     torch.manual_seed(1)
     AutoModelForCausalLM.from_config(CONFIGS[kind]).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="~", **own).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="~", **special_tokens).save_pretrained(folder)
     return str(folder)
 
 
@@ -58,8 +60,8 @@ def wide(kind: str, folder, begins: bool = True) -> LanguageModel:
 
 def alone(model: LanguageModel, beginning: list[int], text: list[int]) -> tuple[float, int]:
     """The log-probability of a text after a beginning by one forward pass, and the tokens that it sums over."""
-    ids, skipped = beginning + text, max(len(beginning), 1)
+    ids, start = beginning + text, max(len(beginning), 1)
     with torch.no_grad():
         logits = model.model(torch.tensor([ids]), use_cache=False).logits[0].log_softmax(-1) if ids else None
-    found = [logits[place - 1, ids[place]].item() for place in range(skipped, len(ids))]
-    return sum(found), len(found)
+    values = [logits[place - 1, ids[place]].item() for place in range(start, len(ids))]
+    return sum(values), len(values)

@@ -36,14 +36,14 @@ class Opus:
 
     def answer(self, query: dict[str, str]) -> bytes:
         """What the API says."""
-        found = [
+        entries = [
             entry
             for entry in self.entries
             if all(entry[key] == query[key] for key in ("corpus", "preprocessing") if key in query)
             and {entry["source"], entry["target"]} == {query["source"], query["target"]}
             and (entry["version"] == query.get("version", entry["version"]) or query["version"] == "latest")
         ]
-        return json.dumps({"corpora": found}).encode()
+        return json.dumps({"corpora": entries}).encode()
 
 
 class Handler(BaseHTTPRequestHandler):

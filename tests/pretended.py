@@ -93,17 +93,17 @@ def _cuda_operators() -> frozenset[str]:
 
 
 def _tensors(*arguments: object) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     rest: list[object] = [*reversed(arguments)]
     while rest:
         value = rest.pop()
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
             rest.extend(reversed(value))
         elif isinstance(value, dict):
             rest.extend(reversed(value.values()))
-    return found
+    return tensors
 
 
 class Gpu:
@@ -136,7 +136,9 @@ class Gpu:
         lines = [
             f"{sum(self.waits.values()) / steps:.2f} waits, {sum(self.kernels.values()) / steps:.1f} kernels a step"
         ]
-        return "\n".join(lines + [f"{n / steps:6.2f} {what} {line}" for (what, line), n in self.waits.most_common()])
+        return "\n".join(
+            lines + [f"{n / steps:6.2f} {reason} {line}" for (reason, line), n in self.waits.most_common()]
+        )
 
     def known(self, device: Any) -> torch.device:
         """A device by any of its names, with its number.
@@ -169,21 +171,21 @@ class Gpu:
         """Whether it is a tensor on a device."""
         return isinstance(tensor, Tensor) and self.of(tensor).type == "cuda"
 
-    def wait(self, what: str, times: int = 1) -> None:
+    def wait(self, reason: str, times: int = 1) -> None:
         """The host waits, in the innermost line of the project that is running.
 
         Raises:
             RuntimeError: It must not, because a graph is captured.
         """
         if self.captured is not None and times:
-            raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({what})")
+            raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({reason})")
         frame, line = sys._getframe(1), "elsewhere"
         while frame is not None and line == "elsewhere":
             path = Path(frame.f_code.co_filename)
             if path.is_relative_to(ROOT) and "site-packages" not in path.parts and path != Path(__file__):
                 line = f"{path.relative_to(ROOT)}:{frame.f_lineno}"
             frame = frame.f_back  # type: ignore[assignment]
-        self.waits[what, line] += times
+        self.waits[reason, line] += times
 
     @contextlib.contextmanager
     def where(self, device: torch.device) -> Iterator[None]:
@@ -268,12 +270,12 @@ class _Python(TorchFunctionMode):
         device = self.gpu.known(kwargs["device"])
         kwargs["device"] = CPU if device.type == "cuda" else device
         with self.gpu.where(device):
-            made = func(*args, **kwargs)
+            result = func(*args, **kwargs)
         if name in ("tensor", "as_tensor", "new_tensor", "asarray") and device.type == "cuda":
             self.gpu.wait("copy to the device")
-        for tensor in _tensors(made):
+        for tensor in _tensors(result):
             self.gpu.put(tensor, device)
-        return made
+        return result
 
     def move(self, tensor: Tensor, name: str, rest: list[Any], kwargs: dict[str, Any]) -> Tensor:
         """`Tensor.to`, `.cuda` and `.cpu`."""
@@ -303,8 +305,8 @@ class _Python(TorchFunctionMode):
         """Gradients; what hooks call inside is seen, too, which torch would not do in a mode."""
         if func is Tensor.backward:
             names = ("gradient", "retain_graph", "create_graph", "inputs")
-            given = dict(zip(names, args[1:], strict=False)) | kwargs
-            func, args, kwargs = torch.autograd.backward, (args[0], given.pop("gradient", None)), given
+            arguments = dict(zip(names, args[1:], strict=False)) | kwargs
+            func, args, kwargs = torch.autograd.backward, (args[0], arguments.pop("gradient", None)), arguments
         inside = mock.patch("torch.autograd.has_torch_function", lambda *_: False)
         with self.gpu.where(self.gpu.among(args)), self, inside:
             return func(*args, **kwargs)
@@ -431,7 +433,7 @@ def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
     def autocast_on_cpu(self: Any, kind: str, dtype: Any = None, *args: Any, **kwargs: Any) -> None:
         autocast(self, on_cpu(kind), torch.bfloat16 if kind == "cuda" and dtype is None else dtype, *args, **kwargs)
 
-    def nothing(*_: object, **__: object) -> None:
+    def do_nothing(*_: object, **__: object) -> None:
         return None
 
     def random_state(*_: object) -> Tensor:
@@ -444,7 +446,7 @@ def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
         "set_device": set_device,
         "_exchange_device": lambda index: gpu.current,
         "_maybe_exchange_device": lambda index: gpu.current,
-        "_lazy_init": nothing,
+        "_lazy_init": do_nothing,
         "is_bf16_supported": lambda including_emulation=True: True,
         "get_device_properties": lambda *_: card,
         "get_device_name": lambda *_: card.name,
@@ -453,20 +455,20 @@ def pretended_cuda(devices: int = 1, free: int = 78 << 30) -> Iterator[Gpu]:
         "memory_allocated": lambda *_: 0,
         "memory_reserved": lambda *_: 0,
         "max_memory_reserved": lambda *_: 0,
-        "reset_peak_memory_stats": nothing,
+        "reset_peak_memory_stats": do_nothing,
         "CUDAGraph": functools.partial(_Graph, gpu),
         "graph": lambda graph, **_: graph.capturing(),
         "graph_pool_handle": lambda: (0, 0),
         "Stream": mock.Mock,
         "stream": lambda _: contextlib.nullcontext(),
         "max_memory_allocated": lambda *_: 0,
-        "empty_cache": nothing,
+        "empty_cache": do_nothing,
         "synchronize": lambda *_: gpu.wait("synchronize"),
         "current_stream": lambda *_: mock.Mock(),
         "is_current_stream_capturing": lambda: False,
         "get_rng_state": random_state,
         "get_rng_state_all": lambda: [random_state()] * devices,
-        **dict.fromkeys(("set_rng_state", "set_rng_state_all", "manual_seed", "manual_seed_all"), nothing),
+        **dict.fromkeys(("set_rng_state", "set_rng_state_all", "manual_seed", "manual_seed_all"), do_nothing),
     }
     accelerator = {
         "is_available": lambda: True,

@@ -49,11 +49,11 @@ class Settings:
         for kind in kinds:
             name = NAMES[kind].format(source + target)
             content = f"{kind} {source} {target} {version} {architecture} {fields} ".encode() * 50
-            sent = zstandard.compress(content) if collection == NEW else content
-            location = f"main-workspace/{collection}/{sha256(sent)[:12]}.{'zst' if collection == NEW else 'bin'}"
+            data = zstandard.compress(content) if collection == NEW else content
+            location = f"main-workspace/{collection}/{sha256(data)[:12]}.{'zst' if collection == NEW else 'bin'}"
             record: dict = {"id": location, "name": name, "version": version, "fileType": kind, "last_modified": 1}
             record["attachment"] = {
-                "hash": sha256(sent), "size": len(sent), "filename": f"{name}.zst", "location": location,
+                "hash": sha256(data), "size": len(data), "filename": f"{name}.zst", "location": location,
                 "mimetype": "application/zstd",
             }  # fmt: skip
             if collection == NEW:
@@ -62,13 +62,13 @@ class Settings:
             else:
                 record |= {"fromLang": source, "toLang": target}
             self.collections[collection].append(record | fields)
-            self.attachments[location] = sent
+            self.attachments[location] = data
             files[name] = content
         return files
 
-    def fault(self, path: str, what: int | str, times: int = 1) -> None:
+    def fault(self, path: str, failure: int | str, times: int = 1) -> None:
         """Let so many requests to a path fail."""
-        self.faults.append([path, what, times])
+        self.faults.append([path, failure, times])
 
     def befalls(self, path: str) -> int | str | None:
         """The fault of a request, counted down."""

@@ -92,19 +92,19 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT / "toolkit").parts[0].removesuffix(".py")
 
 
-def brought(path: Path) -> dict[str, Path]:
+def packages_of(path: Path) -> dict[str, Path]:
     """The packages that are loaded with a file, through whatever files of ours, and which of those asks for each."""
-    found: dict[str, Path] = {}
-    waiting, seen = [path], {path}
+    sources: dict[str, Path] = {}
+    waiting, files = [path], {path}
     while waiting:
         at = waiting.pop()
         for name in imports(at, everywhere=False):
-            found.setdefault(name.split(".")[0], at)
-            own = file_of(name) if name.split(".")[0] in ("toolkit", "builders") else None
-            if own is not None and own not in seen:
-                seen.add(own)
-                waiting.append(own)
-    return found
+            sources.setdefault(name.split(".")[0], at)
+            file = file_of(name) if name.split(".")[0] in ("toolkit", "builders") else None
+            if file is not None and file not in files:
+                files.add(file)
+                waiting.append(file)
+    return sources
 
 
 def test_the_walk_finds_what_it_looks_for():
@@ -112,7 +112,7 @@ def test_the_walk_finds_what_it_looks_for():
     assert "torch" in packages(ROOT / "toolkit" / "decode" / "engine.py")
     assert "toolkit" in packages(ROOT / "builders" / "parabank2.py")
     assert "builders" in packages(ROOT / "scripts" / "build_parabank.py")
-    assert "torch" in brought(ROOT / "toolkit" / "generate" / "sample.py"), "by way of toolkit/decode"
+    assert "torch" in packages_of(ROOT / "toolkit" / "generate" / "sample.py"), "by way of toolkit/decode"
 
 
 @pytest.mark.slow
@@ -129,8 +129,8 @@ def test_imports_run_one_way(path):
 
 
 def test_every_room_has_its_place():
-    found = {room_of(path) for path in MODULES if path.is_relative_to(ROOT / "toolkit")} - {"__init__"}
-    assert found == set(ROOMS) and len(ROOMS) == len(found)
+    rooms = {room_of(path) for path in MODULES if path.is_relative_to(ROOT / "toolkit")} - {"__init__"}
+    assert rooms == set(ROOMS) and len(ROOMS) == len(rooms)
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if p.is_relative_to(ROOT / "toolkit")], ids=name_of)
@@ -139,15 +139,15 @@ def test_a_room_imports_only_rooms_below_it(path):
     if room_of(path) == "__init__":
         return
     below = ROOMS[: ROOMS.index(room_of(path)) + 1]
-    own = [file_of(name) for name in imports(path) if name.startswith("toolkit.")]
-    rooms = {room_of(file) for file in own if file is not None and file != ROOT / "toolkit" / "__init__.py"}
+    files = [file_of(name) for name in imports(path) if name.startswith("toolkit.")]
+    rooms = {room_of(file) for file in files if file is not None and file != ROOT / "toolkit" / "__init__.py"}
     assert rooms <= set(below), f"{name_of(path)} imports {sorted(rooms - set(below))}, which are not below it"
 
 
 @pytest.mark.parametrize("path", PURE, ids=name_of)
 def test_pure_modules_bring_no_torch(path):
-    found = brought(path)
-    assert not HEAVY & set(found), {name: name_of(found[name]) for name in HEAVY & set(found)}
+    sources = packages_of(path)
+    assert not HEAVY & set(sources), {name: name_of(sources[name]) for name in HEAVY & set(sources)}
 
 
 def test_names_say_something_and_shadow_nothing():
@@ -200,9 +200,9 @@ def test_the_surface_is_small():
     for path in MODULES:
         if path.is_relative_to(ROOT / "toolkit"):
             lines += path.read_text(encoding="utf-8").count("\n")
-            found = [node.name for node in tree(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-            names += len(found)
-            public += sum(not is_internal(name) for name in found if not is_internal(path.stem))
+            definitions = [node.name for node in tree(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            names += len(definitions)
+            public += sum(not is_internal(name) for name in definitions if not is_internal(path.stem))
     assert public / names <= 0.4
     assert 1000 * public / lines <= 15
 
@@ -218,7 +218,8 @@ def names_of_variables_and_functions(path: Path) -> Iterator[str]:
             yield node.name
 
 
-def test_names_say_what_they_hold():
-    names = [name for path in MODULES for name in names_of_variables_and_functions(path)]
+@pytest.mark.parametrize("paths", [MODULES, RESEARCH], ids=["package", "research"])
+def test_names_say_what_they_hold(paths):
+    names = [name for path in paths for name in names_of_variables_and_functions(path)]
     poor = [name for name in names if name.strip("_") in SAYS_NOTHING or name.endswith("_of")]
     assert len(poor) <= 0.01 * len(names), sorted(set(poor))

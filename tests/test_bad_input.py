@@ -567,8 +567,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_texts(folder: Path) -> None:
-    good = "".join(f"{one}\t{other}\n" for one, other in PAIRS)
-    labelled = "".join(f"{one}\t{other}\t{n % 2}\n" for n, (one, other) in enumerate(PAIRS))
+    good = "".join(f"{first}\t{second}\n" for first, second in PAIRS)
+    labelled = "".join(f"{first}\t{second}\t{n % 2}\n" for n, (first, second) in enumerate(PAIRS))
     long = " ".join(f"word{n}" for n in range(40))
     texts = {
         "pairs.tsv": good,
@@ -639,19 +639,19 @@ def state_of(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("script", "arguments", "wanted", "status"), TABLE, ids=[f"{n}-{row[0]}-{row[2]}" for n, row in enumerate(TABLE)]
+    ("script", "arguments", "message", "status"), TABLE, ids=[f"{n}-{row[0]}-{row[2]}" for n, row in enumerate(TABLE)]
 )
-def test_bad_input_is_one_line_and_changes_nothing(script, arguments, wanted, status, world, capsys, monkeypatch):
+def test_bad_input_is_one_line_and_changes_nothing(script, arguments, message, status, world, capsys, monkeypatch):
     monkeypatch.chdir(world)
     command = importlib.import_module(f"builders.commands.{script.removesuffix('.py')}")
     before = state_of(world)
     capsys.readouterr()
     try:
-        found = command.main(shlex.split(arguments))
+        code = command.main(shlex.split(arguments))
     except SystemExit as exit_:
-        found = exit_.code
+        code = exit_.code
     *usage, line = capsys.readouterr().err.splitlines()
-    assert found == status
-    assert line.startswith(command.PROGRAM) and wanted in line, line
+    assert code == status
+    assert line.startswith(command.PROGRAM) and message in line, line
     assert not usage or (status == 2 and usage[0].startswith("usage: ") and all(u[0] == " " for u in usage[1:]))
     assert state_of(world) == before

@@ -31,8 +31,8 @@ WHO = {
 WHEN = {"今天早上": "this morning", "昨天晚上": "last night", "上个星期": "last week", "刚才": "just now"}
 WHAT = {"在图书馆看了一本旧书": "read an old book in the library", "给妈妈打了一个电话": "called his mother"}
 PAIRS = [
-    (f"{who}{when}{what}。", f"{english} {does} {at}.")
-    for (who, english), (when, at), (what, does) in itertools.product(WHO.items(), WHEN.items(), WHAT.items())
+    (f"{subject}{when}{predicate}。", f"{english} {does} {at}.")
+    for (subject, english), (when, at), (predicate, does) in itertools.product(WHO.items(), WHEN.items(), WHAT.items())
 ]
 # What makes a run of random weights short, and lets its candidates pass; the flags of the page stay as they are.
 BRIEF = {
@@ -48,20 +48,20 @@ BRIEF = {
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory):
     """A folder with translators, a bitext, sentences and rows with labels."""
-    made = tmp_path_factory.mktemp("chinese")
+    folder = tmp_path_factory.mktemp("chinese")
     texts = [text for pair in PAIRS for text in pair] + ["，。？！、"]
-    train_pieces(texts, made / "joint.spm", vocabulary=200, coverage=1.0)
+    train_pieces(texts, folder / "joint.spm", vocabulary=200, coverage=1.0)
     for seed, name in ((17, "zh-en"), (3, "en-zh")):
-        tokenizer = marian_tokenizer(made / "joint.spm", made / "joint.spm", made / name)
-        model(len(tokenizer), seed).save_pretrained(made / name)
+        tokenizer = marian_tokenizer(folder / "joint.spm", folder / "joint.spm", folder / name)
+        model(len(tokenizer), seed).save_pretrained(folder / name)
         source_lang, lang = name.split("-")
-        (made / name / "measured.json").write_text(json.dumps({"source_lang": source_lang, "lang": lang}))
-    (made / "my.zh-en.tsv").write_text("".join(f"{zh}\t{en}\n" for zh, en in PAIRS), encoding="utf-8")
-    (made / "sentences.txt").write_text("".join(f"{zh}\n" for zh, _ in PAIRS), encoding="utf-8")
+        (folder / name / "measured.json").write_text(json.dumps({"source_lang": source_lang, "lang": lang}))
+    (folder / "my.zh-en.tsv").write_text("".join(f"{zh}\t{en}\n" for zh, en in PAIRS), encoding="utf-8")
+    (folder / "sentences.txt").write_text("".join(f"{zh}\n" for zh, _ in PAIRS), encoding="utf-8")
     for name, rows in (("train.csv", PAIRS[:24]), ("test.csv", PAIRS[24:])):
-        with (made / name).open("w", encoding="utf-8", newline="") as file:
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("text", "label"), *((zh, "书" if "书" in zh else "话") for zh, _ in rows)])
-    return made
+    return folder
 
 
 @pytest.mark.slow

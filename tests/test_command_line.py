@@ -25,14 +25,14 @@ def test_a_command_is_found_by_its_words_and_has_help(words, capsys):
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
 def test_without_a_command_all_are_listed(arguments, capsys):
     assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    assert all(f"    {words} " in shown for words in COMMANDS)
+    output = capsys.readouterr().out
+    assert all(f"    {words} " in output for words in COMMANDS)
 
 
 def test_a_first_word_alone_lists_its_commands(capsys):
     assert main(["train"]) == 0
-    shown = capsys.readouterr().out
-    assert "train encoder" in shown and "evaluate encoder" not in shown
+    output = capsys.readouterr().out
+    assert "train encoder" in output and "evaluate encoder" not in output
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_unknown_flag_is_named_as_it_was_given(capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "completed"),
+    ("line", "completions"),
     [
         ("parabank tra", {"train"}),
         ("parabank train trans", {"transformer_encoder", "translator"}),
@@ -79,9 +79,9 @@ def test_an_unknown_flag_is_named_as_it_was_given(capsys):
         ("parabank build parabank2 --source_l", {"--source_lang"}),
     ],
 )
-def test_a_shell_completes(line, completed, tmp_path):
+def test_a_shell_completes(line, completions, tmp_path):
     code = "import sys; from builders.command_line import main; sys.exit(main())"
-    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
-    environment = ENVIRONMENT | asked | {"_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "completed")}
+    variables = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    environment = ENVIRONMENT | variables | {"_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "completed")}
     subprocess.run([PYTHON, "-c", code], env=environment, cwd=ROOT, timeout=60)
-    assert set((tmp_path / "completed").read_text().split()) == completed
+    assert set((tmp_path / "completed").read_text().split()) == completions

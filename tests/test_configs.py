@@ -33,29 +33,29 @@ def test_accelerate_reads_every_configuration(name, processes, machines):
     assert (config.num_processes, config.num_machines, config.use_cpu) == (processes, machines, False)
     assert str(config.distributed_type).endswith("NO" if processes == 1 else "MULTI_GPU")
     assert {path.name for path in CONFIGS.glob("*.yaml")} == {
-        f"accelerate_{one}.yaml" for one in ("1_gpu", "8_gpus", "8x8_gpus")
+        f"accelerate_{variant}.yaml" for variant in ("1_gpu", "8_gpus", "8x8_gpus")
     }
 
 
-def started(folder: Path, **programs: str) -> subprocess.Popen:
+def start_job(folder: Path, **programs: str) -> subprocess.Popen:
     """The Slurm script, at work when this returns."""
     for name, text in (PROGRAMS | programs).items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / name).chmod(stat.S_IRWXU)
     job = {"SLURM_JOB_NODELIST": "two", "SLURM_NNODES": "2", "SLURM_JOB_ID": "7"}
     environment = {**os.environ, **job, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    running = subprocess.Popen(["bash", str(SLURM), "parazh", "--bitext", "my file.tsv"], env=environment, cwd=folder)
+    process = subprocess.Popen(["bash", str(SLURM), "parazh", "--bitext", "my file.tsv"], env=environment, cwd=folder)
     for _ in range(600):
         if (folder / "told").exists():
-            return running
+            return process
         time.sleep(0.1)
     raise AssertionError("it starts nothing")
 
 
 def test_at_the_end_of_its_time_the_job_finishes_what_it_does_and_is_queued_again(tmp_path):
-    running = started(tmp_path)
-    running.send_signal(signal.SIGTERM)
-    assert running.wait(60) == 1
+    process = start_job(tmp_path)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 1
     launched, *after = (tmp_path / "told").read_text().splitlines()
     assert after == ["finished", "requeue 7"]
     assert launched == (
@@ -66,7 +66,7 @@ def test_at_the_end_of_its_time_the_job_finishes_what_it_does_and_is_queued_agai
 
 @pytest.mark.parametrize("status", [0, 1])
 def test_a_job_that_ends_by_itself_is_not_queued_again(tmp_path, status):
-    assert started(tmp_path, accelerate=f"echo done >> told; exit {status}").wait(60) == status
+    assert start_job(tmp_path, accelerate=f"echo done >> told; exit {status}").wait(60) == status
     assert (tmp_path / "told").read_text() == "done\n"
 
 

@@ -27,7 +27,7 @@ BEAM = 5
 ONCE = 20  # waits at the beginning of a batch and at its end: of the masks of its sources, its limits, its results
 
 
-def loaded(name: str, device: str) -> Translator:
+def tiny_translator(name: str, device: str) -> Translator:
     """A tiny translator in float64, where a device and the CPU choose the same tokens."""
     if device == "cpu":
         return tiny.wide_translator(name)
@@ -41,15 +41,15 @@ def assert_few_waits(gpu: Gpu, steps: int, budget: int, once: int = ONCE) -> Non
     assert sum(gpu.waits.values()) <= budget * steps + once, gpu.report(steps)
 
 
-def sampled(device: str, forbid: str | None) -> tuple[list, Callable[[], list]]:
-    translator, pairs = loaded("de-en", device), tiny.pairs(SENTENCES)
+def make_sampler(device: str, forbid: str | None) -> tuple[list, Callable[[], list]]:
+    translator, pairs = tiny_translator("de-en", device), tiny.pairs(SENTENCES)
     engine = engine_of(translator.model)
     assert engine.device.type == device
     sources = translator.source.encode([german for german, _ in pairs])
     words = [
-        chosen
+        word
         for n, (_, english) in enumerate(pairs)
-        for chosen in choose_words(negative_words(english, translator.target), SETS, 0.5, 0, str(n))
+        for word in choose_words(negative_words(english, translator.target), SETS, 0.5, 0, str(n))
     ]
     constraints = None if forbid is None else _build_constraints(words, forbid, translator)
     names = [f"{n}".encode() for n in range(SENTENCES * SAMPLES)]
@@ -60,14 +60,14 @@ def sampled(device: str, forbid: str | None) -> tuple[list, Callable[[], list]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("forbid", "budget"), [(None, 2), ("pieces", 2), ("words", 5)])
 def test_sampler(forbid, budget):
-    _, on_cpu = sampled("cpu", forbid)
+    _, on_cpu = make_sampler("cpu", forbid)
     with pretended_cuda() as gpu:
-        _, on_gpu = sampled("cuda", forbid)
+        _, on_gpu = make_sampler("cuda", forbid)
         gpu.reset()
         samples = on_gpu()
-        steps = max(len(drawn.ids) for drawn in samples)
+        steps = max(len(draw.ids) for draw in samples)
         assert_few_waits(gpu, steps, budget)
-    assert [drawn.ids for drawn in samples] == [drawn.ids for drawn in on_cpu()]
+    assert [draw.ids for draw in samples] == [draw.ids for draw in on_cpu()]
     assert steps > 5
 
 
@@ -78,8 +78,8 @@ CONSTRAINTS = (
 )
 
 
-def searched(device: str, constrained: bool) -> Callable[[], list]:
-    translator = loaded("de-en", device)
+def make_search(device: str, constrained: bool) -> Callable[[], list]:
+    translator = tiny_translator("de-en", device)
     engine, target = engine_of(translator.model), translator.target
     sources, sets, each = translator.source.encode([german for german, _ in tiny.pairs(SENTENCES)]), None, None
     if constrained:
@@ -91,19 +91,21 @@ def searched(device: str, constrained: bool) -> Callable[[], list]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("constrained", "budget"), [(False, 3), (True, 6)])
 def test_beam_search(constrained, budget):
-    on_cpu = searched("cpu", constrained)()
+    on_cpu = make_search("cpu", constrained)()
     with pretended_cuda() as gpu:
-        search = searched("cuda", constrained)
+        search = make_search("cuda", constrained)
         gpu.reset()
         on_gpu = search()
         steps = max(len(hypothesis.ids) for hypotheses in on_gpu for hypothesis in hypotheses)
         assert_few_waits(gpu, steps, budget)
-    assert [[h.ids for h in hypotheses] for hypotheses in on_gpu] == [[h.ids for h in found] for found in on_cpu]
+    assert [[h.ids for h in hypotheses] for hypotheses in on_gpu] == [
+        [h.ids for h in hypotheses] for hypotheses in on_cpu
+    ]
     assert steps > 5
 
 
 def scored(device: str) -> tuple[int, Callable[[], list[float]]]:
-    translator, pairs = loaded("en-de", device), tiny.pairs(48)
+    translator, pairs = tiny_translator("en-de", device), tiny.pairs(48)
     inputs, outputs = (
         translator.source.encode([english for _, english in pairs]),
         translator.target.encode([german for german, _ in pairs]),
@@ -163,6 +165,6 @@ def test_decoders_of_other_families(make):
         gpu.reset()
         on_gpu = sample(engine, sources, None, keys, 10, STEPS)
         assert_few_waits(gpu, STEPS, 2)
-    assert [drawn.ids for drawn in on_gpu] == [drawn.ids for drawn in on_cpu]
-    assert [drawn.logprob for drawn in on_gpu] == pytest.approx([drawn.logprob for drawn in on_cpu], abs=1e-5)
-    assert len({tuple(drawn.ids) for drawn in on_gpu}) > 30
+    assert [draw.ids for draw in on_gpu] == [draw.ids for draw in on_cpu]
+    assert [draw.logprob for draw in on_gpu] == pytest.approx([draw.logprob for draw in on_cpu], abs=1e-5)
+    assert len({tuple(draw.ids) for draw in on_gpu}) > 30

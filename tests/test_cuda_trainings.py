@@ -76,9 +76,9 @@ def weights(folder: Path) -> dict[str, Tensor]:
     return {f"{path.name}:{name}": t.float() for path in files for name, t in load_file(path).items()}
 
 
-def assert_alike(made: Path, on_cpu: Path) -> None:
+def assert_alike(output: Path, on_cpu: Path) -> None:
     """Fail where two trainings have not made the same model."""
-    first, second = weights(made), weights(on_cpu)
+    first, second = weights(output), weights(on_cpu)
     assert first and first.keys() == second.keys()
     differences = torch.cat([(first[name] - second[name]).abs().flatten() for name in first])
     assert torch.isfinite(differences).all()

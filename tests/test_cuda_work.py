@@ -78,9 +78,9 @@ def test_paraphraser(in_float64, method, require, texts):
         paraphraser = toolkit.Paraphraser(str(tiny.folder() / "de-en"), "en", "starter/encoder", settings=SETTINGS)
         return paraphraser.paraphrase(texts, method=method, require=require)
 
-    on_cpu, found = twice(paraphrases)
-    assert found == on_cpu and sum(map(len, found)) > len(texts)
-    assert all(times_said(text, word) for word in require for some in found for text in some)
+    on_cpu, result = twice(paraphrases)
+    assert result == on_cpu and sum(map(len, result)) > len(texts)
+    assert all(times_said(text, word) for word in require for outputs in result for text in outputs)
 
 
 @pytest.mark.slow
@@ -89,11 +89,11 @@ def test_batches_that_do_not_fit_are_halved(in_float64, monkeypatch, capsys):
         paraphraser = toolkit.Paraphraser(str(tiny.folder(tiny.BRIEF) / "de-en"), "en", settings=SETTINGS)
         return paraphraser.paraphrase(TEXTS) + paraphraser.paraphrase(["It is late.", "No."], method="beam")
 
-    padded, sizes, most = shared._padded_sources, [], [1]
+    padded, sizes, maximum = shared._padded_sources, [], [1]
 
     def padded_where_few(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         sizes.append(len(sources))
-        if len(sources) > most[0]:
+        if len(sources) > maximum[0]:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
         return padded(engine, sources)
 
@@ -103,7 +103,7 @@ def test_batches_that_do_not_fit_are_halved(in_float64, monkeypatch, capsys):
     with on_gpu():
         assert paraphrases() == on_cpu
     assert max(sizes) >= 6 and capsys.readouterr().err.count("out of GPU memory: batches that do not fit are") == 1
-    most[0] = 0
+    maximum[0] = 0
     with pytest.raises(RowsFailed, match="CUDA out of memory"), on_gpu():
         paraphrases()
 
@@ -117,10 +117,10 @@ def scores(rows: list[Row]) -> list[dict[str, float]]:
     ]
 
 
-def assert_close(found: list[dict[str, float]], on_cpu: list[dict[str, float]]) -> None:
-    assert len(found) == len(on_cpu) and any(on_cpu)
-    for ours, theirs in zip(found, on_cpu, strict=True):
-        assert ours == pytest.approx(theirs, abs=2e-4)
+def assert_close(result: list[dict[str, float]], on_cpu: list[dict[str, float]]) -> None:
+    assert len(result) == len(on_cpu) and any(on_cpu)
+    for left, right in zip(result, on_cpu, strict=True):
+        assert left == pytest.approx(right, abs=2e-4)
 
 
 def rows() -> list[Row]:
@@ -134,14 +134,14 @@ def test_a_language_model_scores_and_writes(tmp_path):
     def read() -> tuple[list[dict[str, float]], list[str]]:
         model = load_critic(path, "float32")
         scored = list(read_back_rows(critic_rows(rows(), model, 300), model, 300))
-        asked = [replace(row, candidates=[]) for row in rows()]
+        inputs = [replace(row, candidates=[]) for row in rows()]
         asking = Asking(read_prompt("paraphrase"), 1, 0.0, 1.0, 8, 0)
-        return scores(scored), [c.text for row in ask_rows(asked, model, asking) for c in row.candidates]
+        return scores(scored), [c.text for row in ask_rows(inputs, model, asking) for c in row.candidates]
 
-    (on_cpu, written_on_cpu), (found, written) = twice(read)
-    assert_close(found, on_cpu)
-    assert {"given_reference", "relative_fluency", "after_candidate"} <= found[0].keys()
-    assert written == written_on_cpu and len(written) == 3
+    (on_cpu, texts_on_cpu), (result, texts) = twice(read)
+    assert_close(result, on_cpu)
+    assert {"given_reference", "relative_fluency", "after_candidate"} <= result[0].keys()
+    assert texts == texts_on_cpu and len(texts) == 3
 
 
 def test_encoders_score(tmp_path):
@@ -154,9 +154,9 @@ def test_encoders_score(tmp_path):
         pairs = [(row.reference, candidate.text) for row in rows() for candidate in row.candidates]
         return scores(list(entailment_rows(scored, load_nli(nli), 4))), load_bertscore(bert)(pairs)
 
-    (on_cpu, bertscores_on_cpu), (found, bertscores) = twice(read)
-    assert_close(found, on_cpu)
-    assert {"semantic", "entailed", "entails"} <= found[0].keys()
+    (on_cpu, bertscores_on_cpu), (result, bertscores) = twice(read)
+    assert_close(result, on_cpu)
+    assert {"semantic", "entailed", "entails"} <= result[0].keys()
     assert bertscores == pytest.approx(bertscores_on_cpu, abs=1e-4)
 
 
@@ -164,7 +164,7 @@ def test_a_whole_build(in_float64, tmp_path, capsys):
     models = {"forward": str(tiny.folder(tiny.BRIEF) / "de-en"), "backward": str(tiny.folder(tiny.BRIEF) / "en-de")}
     limits = {"constraint_sets": 2, "samples_per_set": 5, "clusters": 3, "paraphrases": 2, "max_dual_nll": 30.0}
 
-    def made(name: str) -> list[tuple[str, list[str]]]:
+    def build_rows(name: str) -> list[tuple[str, list[str]]]:
         source = {"bitext": [str(tiny.DEMO)], "source_lang": "de", "lang": "en", "limit": 8, "shard_rows": 4}
         output = tmp_path / name / "bank"
         build(ParaBank2Run(**source, **models, **limits, threads=1, output_dir=str(output)))
@@ -173,10 +173,10 @@ def test_a_whole_build(in_float64, tmp_path, capsys):
         assert len(bank) > 3 and len(shards) == 2
         return [(row.id, [c.text for c in row.candidates]) for shard in shards for row in read_shard(shard)]
 
-    on_cpu = made("cpu")
+    on_cpu = build_rows("cpu")
     capsys.readouterr()
     with on_gpu(devices=2):
-        on_one_of_two = made("gpu")
+        on_one_of_two = build_rows("gpu")
     assert on_one_of_two == on_cpu and sum(len(texts) for _, texts in on_cpu) > 20
     assert capsys.readouterr().err.count("2 GPUs, one is used: --processes 2") == 1
 
@@ -187,13 +187,13 @@ def test_a_run_keeps_the_batches_that_it_began_with(in_float64, monkeypatch, tmp
     source = {"bitext": [str(tiny.DEMO)], "source_lang": "de", "lang": "en", "limit": 4, "shard_rows": 2}
     limits = {"constraint_sets": 1, "samples_per_set": 4, "clusters": 2, "paraphrases": 1, "max_dual_nll": 30.0}
     run = ParaBank2Run(**source, **models, **limits, threads=1, output_dir=str(tmp_path / "bank"))
-    used, sizes_of = [], ParaBank2Run.batch_sizes.fget
+    sizes, sizes_of = [], ParaBank2Run.batch_sizes.fget
 
-    def noted(settings: ParaBank2Run) -> dict[str, int]:
-        used.append((settings.batch_rows, settings.batch_tokens))
+    def note_sizes(settings: ParaBank2Run) -> dict[str, int]:
+        sizes.append((settings.batch_rows, settings.batch_tokens))
         return sizes_of(settings)
 
-    monkeypatch.setattr(ParaBank2Run, "batch_sizes", property(noted))
+    monkeypatch.setattr(ParaBank2Run, "batch_sizes", property(note_sizes))
 
     def recorded() -> tuple[int, int]:
         record = json.loads((run.shards_dir / "settings.json").read_text())
@@ -202,32 +202,32 @@ def test_a_run_keeps_the_batches_that_it_began_with(in_float64, monkeypatch, tmp
     with on_gpu(free=100 << 20):
         build(run)
     first = recorded()
-    assert 1 < first[0] < 16_384 and 1 < first[1] <= 65_536 and set(used) == {first}
+    assert 1 < first[0] < 16_384 and 1 < first[1] <= 65_536 and set(sizes) == {first}
     shard = sorted(run.shards_dir.glob("rows-*"))[1]
     for machine in (on_gpu(), contextlib.nullcontext()):  # with more memory, and without a GPU
-        used.clear()
+        sizes.clear()
         shard.unlink()  # as where the run was killed before it
         with machine:
             build(run)
-        assert recorded() == first and set(used) == {first} and shard.exists()
+        assert recorded() == first and set(sizes) == {first} and shard.exists()
     with pytest.raises(ValueError, match=f"batch_rows was {first[0]}, now 5; take them back"):
         build(replace(run, batch_rows=5))
-    given = replace(run, batch_rows=5, output_dir=str(tmp_path / "given"))
+    second_run = replace(run, batch_rows=5, output_dir=str(tmp_path / "given"))
     with on_gpu():
-        build(given)
-    assert json.loads((given.shards_dir / "settings.json").read_text())["batch_rows"] == 5
+        build(second_run)
+    assert json.loads((second_run.shards_dir / "settings.json").read_text())["batch_rows"] == 5
 
 
 @pytest.mark.slow
 def test_a_paraphraser_takes_what_the_memory_allows(in_float64, monkeypatch):
-    seen: list[int] = []
+    row_counts: list[int] = []
     batches = sample_stage.batches
 
-    def noted(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
-        seen.append(batch_rows)
+    def note_rows(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
+        row_counts.append(batch_rows)
         return batches(order, tokens, each, batch_rows)
 
-    monkeypatch.setattr(sample_stage, "batches", noted)
+    monkeypatch.setattr(sample_stage, "batches", note_rows)
     model = str(tiny.folder(tiny.BRIEF) / "de-en")
     on_cpu = toolkit.Paraphraser(model, "en", settings=SETTINGS)
     assert on_cpu.batch_sizes == {"batch_rows": 2400, "batch_tokens": 8192}
@@ -236,7 +236,7 @@ def test_a_paraphraser_takes_what_the_memory_allows(in_float64, monkeypatch):
         paraphraser.paraphrase(TEXTS[:1])
         paraphraser.settings = replace(SETTINGS, batch_rows=9)
         paraphraser.paraphrase(TEXTS[:1])
-    assert paraphraser.batch_sizes == {"batch_rows": 16_384, "batch_tokens": 65_536} and seen == [16_384, 9]
+    assert paraphraser.batch_sizes == {"batch_rows": 16_384, "batch_tokens": 65_536} and row_counts == [16_384, 9]
 
 
 @pytest.mark.slow

@@ -20,27 +20,27 @@ def settings(tmp_path):
     (tmp_path / "sts.tsv").write_text(f"0.5\t{LINES[3][1].upper()}\tSomething else altogether.\n")
     (tmp_path / "other.txt").write_text(f"{LINES[7][0]}\nNobody has ever said this.\n")
 
-    def made(**changed):
-        kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 20, "threads": 1}
+    def make_run(**changed):
+        inputs = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 20, "threads": 1}
         models = {"forward": str(folder() / "de-en"), "backward": str(folder() / "en-de"), "dtype": "float32"}
         sets = {"decontaminate": [str(tmp_path / "sts.tsv"), str(tmp_path / "other.txt")]}
         output = {"output_dir": str(tmp_path / "bank"), "beam": 2, "best_share": 1.0}
-        return ParaZhRun(**{**kept, **models, **sets, **output, **changed})
+        return ParaZhRun(**{**inputs, **models, **sets, **output, **changed})
 
-    return made
+    return make_run
 
 
 @pytest.mark.slow
 def test_lines_of_evaluation_sets_are_refused_and_the_card_names_them(settings, tmp_path):
     figures = build(settings())
     rows = [row for shard in sorted((tmp_path / "bank.shards").glob("rows-*")) for row in read_shard(shard)]
-    refused = {row.id for row in rows if row.reason == "contaminated"}
-    assert {"bitext-4", "bitext-8"} <= refused and figures["inputs"]["refused"]["contaminated"] == len(refused)
-    found = json.loads((tmp_path / "bank" / "contamination.json").read_text())
-    assert [one["set"].split("/")[-1] for one in found] == ["sts.tsv", "other.txt"]
-    assert sum(one["lines equal"] + one["lines that contain one"] for one in found) == len(refused)
+    row_ids = {row.id for row in rows if row.reason == "contaminated"}
+    assert {"bitext-4", "bitext-8"} <= row_ids and figures["inputs"]["refused"]["contaminated"] == len(row_ids)
+    records = json.loads((tmp_path / "bank" / "contamination.json").read_text())
+    assert [record["set"].split("/")[-1] for record in records] == ["sts.tsv", "other.txt"]
+    assert sum(record["lines equal"] + record["lines that contain one"] for record in records) == len(row_ids)
     card = (tmp_path / "bank" / "README.md").read_text()
-    assert "### Test sets" in card and f"| {found[1]['set']} | {found[1]['revision']} | 2 |" in card
+    assert "### Test sets" in card and f"| {records[1]['set']} | {records[1]['revision']} | 2 |" in card
 
 
 @pytest.mark.slow
@@ -62,11 +62,11 @@ def test_a_bad_set_is_an_error_before_anything_is_made(settings, tmp_path):
 def test_sentences_of_books_too(tmp_path):
     sentences = [reference for _, reference in LINES]
     (tmp_path / "book.txt").write_text("\n".join(sentences))
-    wanted = next(one for one in sentences if len(one) > 40)
-    (tmp_path / "sts.txt").write_text(f"{wanted}\n")
+    sentence = next(text for text in sentences if len(text) > 40)
+    (tmp_path / "sts.txt").write_text(f"{sentence}\n")
     models = {"infiller": "starter/infiller", "fluency_model": "starter/infiller", "dtype": "float32", "threads": 1}
-    few = {"min_chars": 30, "permutations": 2, "beam": 1, "context": 40, "decontaminate": [str(tmp_path / "sts.txt")]}
-    run = ParaNetRun(text=[str(tmp_path / "book.txt")], lang="en", output_dir=str(tmp_path / "net"), **models, **few)
+    knobs = {"min_chars": 30, "permutations": 2, "beam": 1, "context": 40, "decontaminate": [str(tmp_path / "sts.txt")]}
+    run = ParaNetRun(text=[str(tmp_path / "book.txt")], lang="en", output_dir=str(tmp_path / "net"), **models, **knobs)
     assert build_paranet(run)["inputs"]["refused"] == {"contaminated": 1}
-    (found,) = json.loads((tmp_path / "net" / "contamination.json").read_text())
-    assert found["sentences equal"] == 1
+    (record,) = json.loads((tmp_path / "net" / "contamination.json").read_text())
+    assert record["sentences equal"] == 1

@@ -70,16 +70,16 @@ def decimals(text: str) -> set[str]:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_prose_has_no_figure_of_its_own(path):
-    found = decimals(path.read_text()) - NOT_MEASURED
-    assert not found, f"{sorted(found)}: put it in a JSON of results and between markers (CONTRIBUTING.md, Style)"
+    numbers = decimals(path.read_text()) - NOT_MEASURED
+    assert not numbers, f"{sorted(numbers)}: put it in a JSON of results and between markers (CONTRIBUTING.md, Style)"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_that_is_named_is_there(path):
     """Files of this repository, from its root or from toolkit/; a user's own are made up."""
-    named = set(NAMED.findall(path.read_text())) - MADE_UP
+    names = set(NAMED.findall(path.read_text())) - MADE_UP
     roots = (ROOT, ROOT / "toolkit")
-    assert not [name for name in sorted(named) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
+    assert not [name for name in sorted(names) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -98,8 +98,8 @@ def anchors(path: Path) -> set[str]:
 
 def test_every_page_is_in_the_navigation_of_the_site():
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
-    listed = list(pages_of(nav))
-    assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
+    pages = list(pages_of(nav))
+    assert sorted(pages) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
 
 
 def pages_of(nav: list | dict | str) -> Iterator[str]:
@@ -125,16 +125,16 @@ def is_defined(name: str) -> bool:
     if not file.exists():
         file = file.with_suffix("") / "__init__.py"
     nodes = ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else []
-    found = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == last)
-    return any(ast.get_docstring(node) for node in found)
+    definitions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == last)
+    return any(ast.get_docstring(node) for node in definitions)
 
 
 def test_every_setting_of_a_builder_is_in_one_table():
-    listed = {path.stem: re.findall(r"^\| `--(\w+)` \|", path.read_text(), re.MULTILINE) for path in SETTINGS_PAGES}
-    shared = [name for page in ("input", "cleaning", "run", "language-model", "ray") for name in listed[page]]
+    names = {path.stem: re.findall(r"^\| `--(\w+)` \|", path.read_text(), re.MULTILINE) for path in SETTINGS_PAGES}
+    shared = [name for page in ("input", "cleaning", "run", "language-model", "ray") for name in names[page]]
     for cls, _ in BUILDERS.values():
-        assert {field.name for field in dataclasses.fields(cls)} <= {*shared, *listed["builders"]}
-    assert not {*listed["builders"]} & {*listed["cleaning"], *listed["language-model"], *listed["ray"]}
+        assert {field.name for field in dataclasses.fields(cls)} <= {*shared, *names["builders"]}
+    assert not {*names["builders"]} & {*names["cleaning"], *names["language-model"], *names["ray"]}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -154,11 +154,11 @@ def tables_of(text: str) -> Iterator[list[list[str]]]:
 
 def test_the_data_format_names_every_column_and_every_reason():
     page = (ROOT / "docs" / "concepts" / "data-format.md").read_text()
-    named = set(re.findall(r"`(\w+)`", page))
-    assert set(_pairs_schema().names) | {field.name for field in _paraphrase_fields()} <= named
+    names = set(re.findall(r"`(\w+)`", page))
+    assert set(_pairs_schema().names) | {field.name for field in _paraphrase_fields()} <= names
     sources = [path.read_text() for path in (ROOT / "toolkit").rglob("*.py") if path.parent.name != "bitext"]
     reasons = {reason for text in sources for reason in re.findall(r'reason ?= ?"(\w+)"', text)}
-    assert len(reasons) > 7 and reasons | set(REASONS) <= named
+    assert len(reasons) > 7 and reasons | set(REASONS) <= names
     lines, candidates = page.partition("reason of a line")[2].split("reason of a candidate")
     for table, meanings in ((lines, REASONS), (candidates, OF_CANDIDATES)):
         rows = re.findall(r"^\| (`.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
@@ -166,21 +166,21 @@ def test_the_data_format_names_every_column_and_every_reason():
 
 
 def test_a_figure_in_prose_is_found_and_code_is_not():
-    made = "<!-- figure: adam -->9.9<!-- end -->"
-    text = f"    a --rate 1.5\n\nWe reach 71.3 (section 3.2), `1.6`, {made}.\n| 1.7 | 8.25 |\n| 1.9 | {made} |\n"
+    marker = "<!-- figure: adam -->9.9<!-- end -->"
+    text = f"    a --rate 1.5\n\nWe reach 71.3 (section 3.2), `1.6`, {marker}.\n| 1.7 | 8.25 |\n| 1.9 | {marker} |\n"
     assert decimals(f"{text}```\n1.8\n```\n") == {"71.3", "8.25"}
 
 
 def test_check_names_what_differs_and_render_mends_it(tmp_path, capsys):
-    name, made = "sts_gap", render_tables.MADE["sts_gap"]()
+    name, figure = "sts_gap", render_tables.MADE["sts_gap"]()
     page = tmp_path / "page.md"
     page.write_text(f"By <!-- figure: {name} -->1 to 2<!-- end --> points.\n\n<!-- table: memory -->old<!-- end -->\n")
     assert render_tables.main(["--check", str(page)]) == 1
-    said = "render_tables.py: wanted figure sts_gap of page.md as its results have it: run this without --check\n"
-    assert capsys.readouterr().err == said
+    message = "render_tables.py: wanted figure sts_gap of page.md as its results have it: run this without --check\n"
+    assert capsys.readouterr().err == message
     assert render_tables.main([str(page)]) == render_tables.main(["--check", str(page)]) == 0
     text = page.read_text()
-    assert text.startswith(f"By <!-- figure: {name} -->{made}<!-- end --> points.\n")
+    assert text.startswith(f"By <!-- figure: {name} -->{figure}<!-- end --> points.\n")
     assert "<!-- table: memory -->\n\n| peak MB by lines |" in text and "old" not in text
     page.write_text(text.replace("| package |", "| packaging |"))
     assert render_tables.main(["--check", str(page)]) == 1
@@ -188,15 +188,15 @@ def test_check_names_what_differs_and_render_mends_it(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<!-- table: gone --><!-- end -->", "wanted a table of adam, .*, got 'gone' in page.md: rename or add it"),
         ("<!-- figure: adam -->1.0", "wanted <!-- end --> after each table and figure, got one without in page.md"),
         ("<!-- figure: adam -->1.0 <!-- figure: idf -->2.0<!-- end -->", "wanted <!-- end --> after each table"),
     ],
 )
-def test_a_marker_that_means_nothing_is_an_error(text, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_marker_that_means_nothing_is_an_error(text, message):
+    with pytest.raises(ValueError, match=message):
         render_tables.rendered(text, "page.md")
 
 

@@ -43,14 +43,14 @@ def encoders(tmp_path) -> list[str]:
 
 
 def line(printed: str, name: str) -> list[str]:
-    found = next(text for text in printed.splitlines() if text.startswith(f"| {name} |"))
-    return [column.strip() for column in found.strip("|").split("|")][1:]
+    row = next(text for text in printed.splitlines() if text.startswith(f"| {name} |"))
+    return [column.strip() for column in row.strip("|").split("|")][1:]
 
 
 def test_encoders_side_by_side(script, data, encoders, tmp_path, capsys):
     figures, tables = tmp_path / "figures.json", tmp_path / "tables.md"
-    given = ["--encoders", *encoders, "--data", str(data), "--tasks", "benchmark"]
-    assert script.main([*given, "--json", str(figures), "--markdown", str(tables)]) == 0
+    options = ["--encoders", *encoders, "--data", str(data), "--tasks", "benchmark"]
+    assert script.main([*options, "--json", str(figures), "--markdown", str(tables)]) == 0
     printed = capsys.readouterr().out
     good = 100 * np.corrcoef([0.5**0.5, 0, 1], [3, 1, 5])[0, 1]
     assert line(printed, "good") == ["-", "-", f"{good:.1f}", "100.0"]
@@ -58,30 +58,30 @@ def test_encoders_side_by_side(script, data, encoders, tmp_path, capsys):
     assert line(printed, "ParaNMT, table 9: WORD, 300")[0] == "79.2"
     assert "- STS Benchmark test: wanted sts/benchmark/sts-test.csv" in printed and "## STS 2016" not in printed
     assert tables.read_text() == printed
-    found = json.loads(figures.read_text())["encoders"]
-    assert list(found) == ["good", "bad"] and str(tmp_path) not in figures.read_text()
-    assert found["good"]["figures"]["STS Benchmark dev"]["value"] == pytest.approx(good, abs=1e-3)
-    assert script.main([*given, "--json", str(figures), "--markdown", str(tables)]) == 0  # its own files are replaced
+    results = json.loads(figures.read_text())["encoders"]
+    assert list(results) == ["good", "bad"] and str(tmp_path) not in figures.read_text()
+    assert results["good"]["figures"]["STS Benchmark dev"]["value"] == pytest.approx(good, abs=1e-3)
+    assert script.main([*options, "--json", str(figures), "--markdown", str(tables)]) == 0  # its own files are replaced
 
 
 def test_sentences_are_left_out_and_counted(script, data, encoders, tmp_path, capsys):
     (tmp_path / "seen.txt").write_text("Hound!\n")
-    given = ["--encoders", encoders[0], "--data", str(data), "--without", str(tmp_path / "seen.txt")]
-    assert script.main([*given, "--tasks", "benchmark"]) == 0
+    arguments = ["--encoders", encoders[0], "--data", str(data), "--without", str(tmp_path / "seen.txt")]
+    assert script.main([*arguments, "--tasks", "benchmark"]) == 0
     printed = capsys.readouterr().out
     assert line(printed, "good")[2] == "100.0" and "|pairs:2|left out:1|" in printed
 
 
 def test_folders_of_one_name_stay_apart(script, data, encoders, tmp_path, capsys):
     (tmp_path / "other").mkdir()
-    other = (tmp_path / "bad").rename(tmp_path / "other" / "good")
-    assert script.main(["--encoders", encoders[0], str(other), "--data", str(data), "--tasks", "benchmark"]) == 0
+    path = (tmp_path / "bad").rename(tmp_path / "other" / "good")
+    assert script.main(["--encoders", encoders[0], str(path), "--data", str(data), "--tasks", "benchmark"]) == 0
     printed = capsys.readouterr().out
-    assert line(printed, encoders[0]) != line(printed, str(other))
+    assert line(printed, encoders[0]) != line(printed, str(path))
 
 
 @pytest.mark.parametrize(
-    "changed, wanted",
+    "changed, message",
     [
         ({"--encoders": "nowhere"}, "wanted a sentence encoder, got 'nowhere'"),
         ({"--encoders": "starter/nothing"}, "wanted a starter model"),
@@ -89,13 +89,13 @@ def test_folders_of_one_name_stay_apart(script, data, encoders, tmp_path, capsys
         ({"--without": "nowhere"}, "wanted an existing file, got nowhere"),
     ],
 )
-def test_errors_are_one_line(script, data, encoders, tmp_path, monkeypatch, capsys, changed, wanted):
+def test_errors_are_one_line(script, data, encoders, tmp_path, monkeypatch, capsys, changed, message):
     monkeypatch.chdir(tmp_path)
-    given = {"--encoders": encoders[0], "--data": str(data)} | changed
-    assert script.main([word for pair in given.items() for word in pair]) == 1
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("parabank evaluate encoder: ") and wanted in said.err
-    assert len(said.err.splitlines()) == 1
+    options = {"--encoders": encoders[0], "--data": str(data)} | changed
+    assert script.main([word for pair in options.items() for word in pair]) == 1
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.startswith("parabank evaluate encoder: ") and message in output.err
+    assert len(output.err.splitlines()) == 1
 
 
 def test_pairs_of_ones_own_in_any_form(script, encoders, tmp_path, capsys):
@@ -124,14 +124,14 @@ def test_labels_have_average_precision_and_accuracy(script, encoders, tmp_path, 
 def test_suite_beside_pairs(script, data, encoders, tmp_path, capsys):
     (tmp_path / "labelled.tsv").write_text("dog\tdog\t1\ndog\thound\t0\n")
     (data / "sts/benchmark/sts-dev.csv").rename(data / "sts/benchmark/sts-test.csv")
-    given = ["--encoders", *encoders, "--suite", "STSBenchmark", "--data", str(data)]
-    given += ["--pairs", str(tmp_path / "labelled.tsv"), "--markdown", str(tmp_path / "tables.md")]
-    given += ["--json", str(tmp_path / "out.json"), "--results", str(tmp_path / "results")]
-    assert script.main(given) == 0 and script.main(given) == 0  # its own files are replaced
+    arguments = ["--encoders", *encoders, "--suite", "STSBenchmark", "--data", str(data)]
+    arguments += ["--pairs", str(tmp_path / "labelled.tsv"), "--markdown", str(tmp_path / "tables.md")]
+    arguments += ["--json", str(tmp_path / "out.json"), "--results", str(tmp_path / "results")]
+    assert script.main(arguments) == 0 and script.main(arguments) == 0  # its own files are replaced
     printed = capsys.readouterr().out
     assert line(printed, "good")[0] == "100.0" and line(printed, "bad")[0] == "50.0"
-    found = json.loads((tmp_path / "out.json").read_text())
-    assert found["suite"]["good"]["STSBenchmark"]["measure"] == "cosine_spearman"
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert record["suite"]["good"]["STSBenchmark"]["measure"] == "cosine_spearman"
     assert len(list((tmp_path / "results").rglob("STSBenchmark.json"))) == 2
     for flags in (["--suite", "STS12", "--tasks", "sts"], ["--pairs", "x", "--results", "y"]):
         with pytest.raises(SystemExit):

@@ -19,15 +19,15 @@ def script():
 def table(tmp_path) -> Path:
     path = tmp_path / "table.tsv"
     passive = "Number {0} is seen by us."
-    others = ["Number {0} of all was seen by us, I think.", passive, passive]
-    lines = [f"We see number {i} of all.\t{others[i % 3].format(i)}\tWe see it {i} times.\n" for i in range(30)]
+    templates = ["Number {0} of all was seen by us, I think.", passive, passive]
+    lines = [f"We see number {i} of all.\t{templates[i % 3].format(i)}\tWe see it {i} times.\n" for i in range(30)]
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
 def line(printed: str, name: str) -> list[str]:
-    found = next(text for text in printed.splitlines() if text.startswith(f"| {name} |"))
-    return [column.strip() for column in found.strip("|").split("|")][1:]
+    row = next(text for text in printed.splitlines() if text.startswith(f"| {name} |"))
+    return [column.strip() for column in row.strip("|").split("|")][1:]
 
 
 def test_a_package_and_its_run_have_equal_columns(script, demo_parabank, demo_run, tmp_path, capsys):
@@ -45,8 +45,8 @@ def test_a_package_and_its_run_have_equal_columns(script, demo_parabank, demo_ru
 def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path, capsys):
     assert script.main([str(table), f"{table},{table}"]) == 0
     printed = capsys.readouterr().out
-    one, both, _ = line(printed, "(1-BLEU) x 100, rank 2")
-    assert both == f"{one} ± 0.00"
+    single, double, _ = line(printed, "(1-BLEU) x 100, rank 2")
+    assert double == f"{single} ± 0.00"
     figures = tmp_path / "figures.json"
     assert script.main([str(table), "--sample", "7", "--seed", "4", "--json", str(figures)]) == 0
     printed = capsys.readouterr().out
@@ -61,14 +61,14 @@ def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path,
 
 
 def test_trees_by_way_of_a_file(script, table, tmp_path, capsys):
-    texts, parsed = tmp_path / "texts.txt", tmp_path / "parsed.tsv"
+    texts, parses = tmp_path / "texts.txt", tmp_path / "parsed.tsv"
     assert script.main([str(table), "--write_texts", str(texts)]) == 0
     assert capsys.readouterr().out == ""
-    written = texts.read_text(encoding="utf-8").splitlines()
-    assert len(written) == 90 and written[0] == "We see number 0 of all."
-    trees = ["(S (NP x))" if text.startswith("Number") else "(S (NP x) (VP x))" for text in written]
-    parsed.write_text("".join(f"{a}\t{b}\n" for a, b in zip(written, trees, strict=True)), encoding="utf-8")
-    assert script.main([str(table), "--parser", f"file:{parsed}"]) == 0
+    lines = texts.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 90 and lines[0] == "We see number 0 of all."
+    trees = ["(S (NP x))" if text.startswith("Number") else "(S (NP x) (VP x))" for text in lines]
+    parses.write_text("".join(f"{a}\t{b}\n" for a, b in zip(lines, trees, strict=True)), encoding="utf-8")
+    assert script.main([str(table), "--parser", f"file:{parses}"]) == 0
     printed = capsys.readouterr().out
     assert line(printed, "tree edit distance, rank 1")[0] == "1.00"
     assert line(printed, "tree edit distance, rank 2")[0] == "0.00"
@@ -99,7 +99,7 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments, wanted",
+    "arguments, message",
     [
         (["nowhere.tsv"], "which does not exist"),
         (["nowhere"], "a Hub name has the form owner/name"),
@@ -115,7 +115,7 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
         (["table.tsv", "--sample", "0"], "at least 1 reference"),
     ],
 )
-def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, arguments, wanted):
+def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     Path("a.xml").write_text("a,b\n")
     Path("empty.tsv").write_text("")
@@ -123,6 +123,6 @@ def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, argum
     Path("encoder").mkdir()
     Path("encoder/modules.json").write_text("[]")
     assert script.main(arguments) == 1
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("parabank evaluate parabank: ") and wanted in said.err
-    assert len(said.err.splitlines()) == 1
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.startswith("parabank evaluate parabank: ") and message in output.err
+    assert len(output.err.splitlines()) == 1

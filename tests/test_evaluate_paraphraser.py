@@ -16,20 +16,20 @@ OTHERS = [reference for _, reference in pairs(10)][5:]
 @pytest.fixture
 def test_set(tmp_path):
     path = tmp_path / "test.tsv"
-    path.write_text("".join(f"{text}\t{other}\n" for text, other in zip(TEXTS, OTHERS, strict=True)))
+    path.write_text("".join(f"{text}\t{paraphrase}\n" for text, paraphrase in zip(TEXTS, OTHERS, strict=True)))
     return path
 
 
 @pytest.mark.slow
 def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
     outputs = tmp_path / "theirs.txt"
-    outputs.write_text("".join(f"{text}\t{other}\n" for text, other in zip(TEXTS, OTHERS, strict=True)))
+    outputs.write_text("".join(f"{text}\t{paraphrase}\n" for text, paraphrase in zip(TEXTS, OTHERS, strict=True)))
     command = [str(test_set), "--outputs", f"theirs={outputs}", "--json", str(tmp_path / "figures.json")]
     tiny = str(folder() / "de-en"), str(folder() / "en-de")
     command += ["--models", tiny[0], "--round_trip", *tiny[::-1], "--n", "2", "--encoder", "starter/encoder"]
     assert evaluate_paraphraser.main(command) == 0
-    said = capsys.readouterr().out
-    lines = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in said.splitlines() if "|" in line}
+    output = capsys.readouterr().out
+    lines = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in output.splitlines() if "|" in line}
     for system in ("copy of the input", "theirs", "round trip, beam 12", tiny[0]):
         assert (system, "first") in lines and (system, "best") in lines
     record = json.loads((tmp_path / "figures.json").read_text())
@@ -37,8 +37,8 @@ def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
     assert record["figures"]["theirs"]["best"]["ibleu"] == pytest.approx(ibleu), "the best of two is the reference"
     assert record["figures"]["theirs"]["first"]["input_bleu"] == pytest.approx(100)
     assert record["figures"]["copy of the input"]["first"]["semantic"] == pytest.approx(1)
-    assert all(len(some) <= 2 for some in record["outputs"][tiny[0]])
-    assert "iBLEU|alpha:0.8|nrefs:1" in said and "cosine|encoder:starter/encoder|" in said
+    assert all(len(texts) <= 2 for texts in record["outputs"][tiny[0]])
+    assert "iBLEU|alpha:0.8|nrefs:1" in output and "cosine|encoder:starter/encoder|" in output
 
 
 def test_bertscore_with_the_input(test_set, tmp_path, capsys):
@@ -65,8 +65,8 @@ def test_bertscore_with_the_input(test_set, tmp_path, capsys):
 def test_bad_input_is_one_line(test_set, change, message, capsys):
     command = change if change[0].endswith(".tsv") else [str(test_set), *change]
     assert evaluate_paraphraser.main(command) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("parabank evaluate paraphraser: ") and message in said[-1]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("parabank evaluate paraphraser: ") and message in lines[-1]
 
 
 def test_as_many_lines_of_outputs_as_inputs(test_set, tmp_path, capsys):

@@ -34,9 +34,9 @@ print(json.dumps(found))
 @pytest.mark.slow
 def test_help_imports_nothing_slow():
     command = [sys.executable, "-c", PROGRAM, json.dumps(COMMANDS), json.dumps(SLOW)]
-    done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert len(found) == len(COMMANDS) > 13
-    assert {name: (status, slow) for name, (status, slow, _) in found.items() if status or slow} == {}
-    assert all("--" in said for _, _, said in found.values())
+    process = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout)
+    assert len(results) == len(COMMANDS) > 13
+    assert {name: (status, slow) for name, (status, slow, _) in results.items() if status or slow} == {}
+    assert all("--" in text for _, _, text in results.values())

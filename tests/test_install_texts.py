@@ -28,5 +28,5 @@ def test_nothing_is_installed_by_a_name_that_no_index_has(texts):
 
 def test_every_extra_that_is_named_exists(texts):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    named = {name for text in texts.values() for match in EXTRA.findall(text) for name in match.split(",")}
-    assert {"ray", "s3", "server", "language"} <= named <= set(extras)
+    names = {name for text in texts.values() for match in EXTRA.findall(text) for name in match.split(",")}
+    assert {"ray", "s3", "server", "language"} <= names <= set(extras)

@@ -172,7 +172,7 @@ TABLE_3 = [
 @pytest.mark.parametrize(
     ("code", "printed"),
     [line[1:3] for line in PRINTED],
-    ids=[f"{paper} {place}, {what}" for what, _, _, paper, place in PRINTED],
+    ids=[f"{paper} {place}, {setting}" for setting, _, _, paper, place in PRINTED],
 )
 def test_a_default_is_what_the_paper_prints(code, printed):
     assert code == printed
@@ -181,9 +181,9 @@ def test_a_default_is_what_the_paper_prints(code, printed):
 @pytest.mark.parametrize("line", TABLE_3, ids=lambda line: "-".join(map(str, line[0])))
 def test_the_systems_are_those_of_table_3(line):
     numbers, sign, kind, ranks, variants = line
-    found = [RECIPES[number] for number in numbers]
-    assert [one.ranks for one in found] == list(ranks)
-    assert {(one.sign, one.kind, one.variants) for one in found} == {(sign, kind, variants)}
+    recipes = [RECIPES[number] for number in numbers]
+    assert [recipe.ranks for recipe in recipes] == list(ranks)
+    assert {(recipe.sign, recipe.kind, recipe.variants) for recipe in recipes} == {(sign, kind, variants)}
 
 
 def test_the_systems_are_as_many_as_section_3_2_says():
@@ -197,5 +197,5 @@ def test_the_systems_are_as_many_as_section_3_2_says():
 def test_one_more_cluster_is_the_references():
     """ParaBank 2, section 3.3: eight clusters of many candidates, one of them centered on the reference."""
     keys = ["".join(chr(97 + i) * 8) for i in range(20)]
-    found = set(_assign(keys, ParaBank2().clusters))
-    assert found <= set(range(8)) and len(found - {0}) == 7
+    clusters = set(_assign(keys, ParaBank2().clusters))
+    assert clusters <= set(range(8)) and len(clusters - {0}) == 7

@@ -15,17 +15,17 @@ from tests.tiny import ENVIRONMENT, ROOT
 def test_every_public_name_is_there_and_documented():
     assert set(toolkit.__all__) == set(toolkit.PUBLIC) <= set(dir(toolkit))
     for name in toolkit.__all__:
-        found = getattr(toolkit, name)
-        assert found.__doc__ and found.__name__ == name
-        assert found.__annotations__, f"{name} has no types"
+        item = getattr(toolkit, name)
+        assert item.__doc__ and item.__name__ == name
+        assert item.__annotations__, f"{name} has no types"
     with pytest.raises(AttributeError, match="module 'toolkit' has no attribute 'nothing'; it has ConstraintSet"):
         _ = toolkit.nothing
 
 
 def test_the_package_alone_brings_nothing_slow():
     code = "import sys, toolkit; print([name for name in ('torch', 'datasets', 'pyarrow') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    assert process.stdout == "[]\n", process.stderr
 
 
 def test_there_is_one_version():
@@ -37,18 +37,18 @@ def test_there_is_one_version():
 
 def test_the_builders_are_a_module_too(capsys):
     command = [sys.executable, "-m", "builders", "build", "--help"]
-    done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0 and all(f"parabank build {name} --help" in done.stdout for name in BUILDERS)
+    process = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 0 and all(f"parabank build {name} --help" in process.stdout for name in BUILDERS)
     assert main(["nothing"]) == 2
     error = "parabank build: wanted one of parabank2, parabank, paranmt, parazh, paranet, got nothing: see "
     assert capsys.readouterr().err == f"{error}parabank build --help\n"
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_error:
         main(["paranmt", "--bitext", "a.tsv"])
-    assert ended.value.code == 2
+    assert exit_error.value.code == 2
     assert (
         capsys.readouterr()
         .err.splitlines()[-1]
         .startswith("parabank build paranmt: error: wanted --lang, --output_dir")
     )
     assert run_demo.main(["--output_dir", "README.md/new"]) == 1
-    assert "parabank demo: " in (said := capsys.readouterr().err) and said.count("\n") == 1
+    assert "parabank demo: " in (message := capsys.readouterr().err) and message.count("\n") == 1

@@ -34,17 +34,17 @@ def collect(tmp_path):
     return run
 
 
-def collected(process: subprocess.CompletedProcess[str]) -> list[str]:
+def names_in(process: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"::(\S+)", process.stdout)
 
 
 def test_every_slow_test_is_in_one_part_and_a_quick_one_in_all(collect):
-    counts = Counter(name for part in (1, 2, 3) for name in collected(collect("--slow-part", f"{part}/3")))
+    counts = Counter(name for part in (1, 2, 3) for name in names_in(collect("--slow-part", f"{part}/3")))
     assert counts == {f"test_slow[{n}]": 1 for n in range(20)} | {"test_quick": 3}
 
 
 def test_without_the_option_all_run(collect):
-    assert len(collected(collect())) == 21
+    assert len(names_in(collect())) == 21
 
 
 @pytest.mark.parametrize("part", ["0/3", "4/3", "3", "1/0"])

@@ -9,7 +9,7 @@ SWAPPED = [WANTED[0], WANTED[2], WANTED[1], WANTED[3]]
 
 
 @pytest.mark.parametrize(
-    "found",
+    "hypotheses",
     [
         WANTED,
         SWAPPED,
@@ -17,13 +17,13 @@ SWAPPED = [WANTED[0], WANTED[2], WANTED[1], WANTED[3]]
         [(score - 1e-6, ids) for score, ids in WANTED],
     ],
 )
-def test_rounding_passes(found):
-    assert_same_hypotheses(found, WANTED)
-    assert_same_hypotheses(WANTED, found)
+def test_rounding_passes(hypotheses):
+    assert_same_hypotheses(hypotheses, WANTED)
+    assert_same_hypotheses(WANTED, hypotheses)
 
 
 @pytest.mark.parametrize(
-    "found",
+    "hypotheses",
     [
         WANTED[:3],
         [],
@@ -35,11 +35,11 @@ def test_rounding_passes(found):
         [(-1.0, [5, 0]), (-1.5, [6, 0]), (-1.500001, [8, 0]), (-2.0, [7, 0])],  # the scores of other hypotheses
     ],
 )
-def test_other_hypotheses_and_other_scores_fail(found):
+def test_other_hypotheses_and_other_scores_fail(hypotheses):
     with pytest.raises(AssertionError):
-        assert_same_hypotheses(found, WANTED)
+        assert_same_hypotheses(hypotheses, WANTED)
     with pytest.raises(AssertionError):
-        assert_same_hypotheses(WANTED, found)
+        assert_same_hypotheses(WANTED, hypotheses)
 
 
 def test_ties_are_rare():

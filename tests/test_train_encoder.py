@@ -58,10 +58,10 @@ def flags(folder: Path, output: str, **changed: object) -> list[str]:
         "threads": 1,
         **changed,
     }
-    found = []
+    arguments = []
     for name, value in settings.items():
-        found += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
-    return found
+        arguments += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    return arguments
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -75,40 +75,40 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     (start / "sitecustomize.py").write_text(KILL_AT_CHECKPOINT_3)
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{start}{os.pathsep}{ROOT}"}
     command = [PYTHON, str(SCRIPT), *flags(tmp_path, "killed")]
-    killed = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     folder = tmp_path / "killed"
     assert torch.load(folder / "checkpoint.pt", weights_only=True)["done"] == 4  # mega-batches, of 12
     assert not (folder / "model.safetensors").exists()
 
     capsys.readouterr()
     assert script.main(flags(tmp_path, "killed", epochs=4, seed=7)) == 1
-    said = capsys.readouterr()
-    assert said.out == "" and said.err == (
+    output = capsys.readouterr()
+    assert output.out == "" and output.err == (
         f"parabank train encoder: {folder} holds a run with other settings: seed was 0, now 7, epochs was 3, now 4; "
         "take them back or choose another --output_dir\n"
     )
     assert (folder / "checkpoint.pt").exists()
 
     assert script.main(flags(tmp_path, "killed", save_every=5)) == 0
-    loaded = f"load it with toolkit.load_encoder({str(folder)!r})"
-    nothing = "paraphrases nearest to their own reference, in percent: no pairs were held out, so nothing says how good"
-    assert capsys.readouterr().out == f"{folder}: {loaded}\n{nothing} this model is\n"
+    advice = f"load it with toolkit.load_encoder({str(folder)!r})"
+    note = "paraphrases nearest to their own reference, in percent: no pairs were held out, so nothing says how good"
+    assert capsys.readouterr().out == f"{folder}: {advice}\n{note} this model is\n"
     assert script.main(flags(tmp_path, "whole")) == 0
-    found, wanted = weights(folder), weights(tmp_path / "whole")
-    assert found.keys() == wanted.keys() and len(wanted) == 3 + 4  # tables, and the LSTM's
-    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
+    result, expected = weights(folder), weights(tmp_path / "whole")
+    assert result.keys() == expected.keys() and len(expected) == 3 + 4  # tables, and the LSTM's
+    assert all(torch.equal(result[name], expected[name]) for name in expected)
     records = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("killed", "whole")]
     assert records[0]["loss"] == records[1]["loss"] and records[0]["loss"][2] < records[0]["loss"][0]
     assert not (folder / "checkpoint.pt").exists()
     assert script.main(flags(tmp_path, "other", seed=1)) == 0
-    assert not torch.equal(weights(tmp_path / "other")["tables.word"], wanted["tables.word"]), "nothing was compared"
+    assert not torch.equal(weights(tmp_path / "other")["tables.word"], expected["tables.word"]), "nothing was compared"
 
 
-def wait_for(found, process: subprocess.Popen, seconds: float = 120) -> None:
+def wait_for(is_there, process: subprocess.Popen, seconds: float = 120) -> None:
     """Wait until something is there while a process lives."""
     until = time.monotonic() + seconds
-    while not found():
+    while not is_there():
         assert process.poll() is None and time.monotonic() < until, "it never came"
         time.sleep(0.1)
 
@@ -130,9 +130,9 @@ def test_two_launches_on_one_folder(script, tmp_path, capsys):
     first.wait()
     try:
         assert script.main(long) == 1
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1 and f"wanted {folder} for this command alone, got it held by process" in said
-        assert any(f"process {pid} on " in said for pid in workers)
+        message = capsys.readouterr().err
+        assert message.count("\n") == 1 and f"wanted {folder} for this command alone, got it held by process" in message
+        assert any(f"process {pid} on " in message for pid in workers)
     finally:
         for pid in workers:
             with contextlib.suppress(ProcessLookupError):
@@ -151,18 +151,18 @@ def heed_interruptions() -> None:
 @pytest.mark.slow
 def test_several_processes_say_it_once_and_an_interruption_is_one_line(tmp_path):
     command = [PYTHON, str(SCRIPT), *flags(tmp_path, "two", epochs=1), "--processes", "2"]
-    done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("toolkit.load_encoder") == 1 and done.stdout.count("\n") == 2
+    process = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("toolkit.load_encoder") == 1 and process.stdout.count("\n") == 2
     command = [PYTHON, str(SCRIPT), *flags(tmp_path, "long", epochs=100_000, save_every=1)]
-    stopped = subprocess.Popen(
+    second_process = subprocess.Popen(
         command, env=ENVIRONMENT, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interruptions
     )
-    wait_for((tmp_path / "long" / "checkpoint.pt").exists, stopped)
-    stopped.send_signal(signal.SIGINT)
-    said = stopped.communicate(timeout=120)[1].splitlines()[-1]
-    assert stopped.returncode == 128 + signal.SIGINT
-    assert said == "parabank train encoder: interrupted; what is finished is kept, the same command goes on from there"
+    wait_for((tmp_path / "long" / "checkpoint.pt").exists, second_process)
+    second_process.send_signal(signal.SIGINT)
+    line = second_process.communicate(timeout=120)[1].splitlines()[-1]
+    assert second_process.returncode == 128 + signal.SIGINT
+    assert line == "parabank train encoder: interrupted; what is finished is kept, the same command goes on from there"
 
 
 def test_a_full_disk_is_named_and_the_last_checkpoint_kept(script, tmp_path, capsys):
@@ -173,9 +173,9 @@ def test_a_full_disk_is_named_and_the_last_checkpoint_kept(script, tmp_path, cap
         assert script.main(flags(tmp_path, "full", save_every=1)) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"parabank train encoder: wanted to write {tmp_path}/full/checkpoint.pt, got a full disk (")
-    assert said.endswith("make room; what was finished before is kept, and the same command goes on from it")
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith(f"parabank train encoder: wanted to write {tmp_path}/full/checkpoint.pt, got a full disk (")
+    assert line.endswith("make room; what was finished before is kept, and the same command goes on from it")
     assert sorted(path.name for path in (tmp_path / "full").iterdir()) == [LOCK, "settings.json"]
     assert script.main(flags(tmp_path, "full", save_every=1)) == 0
 
@@ -195,8 +195,8 @@ def test_errors_are_one_line(script, tmp_path, capsys):
         ),
     ):
         assert script.main(flags(tmp_path, f"made-{len(message)}", **changed)) == 1
-        said = capsys.readouterr()
-        assert said.out == "" and said.err == f"parabank train encoder: {message}\n"
+        output = capsys.readouterr()
+        assert output.out == "" and output.err == f"parabank train encoder: {message}\n"
     (tmp_path / "file").write_text("")
     assert script.main(flags(tmp_path, "file")) == 1
     assert capsys.readouterr().err.count("\n") == 1

@@ -33,7 +33,7 @@ def command(folder, **changed):
     return [PYTHON, SCRIPT, *(str(part) for name, value in settings.items() for part in (f"--{name}", value))]
 
 
-def started(folder, sitecustomize="", **changed):
+def run_command(folder, sitecustomize="", **changed):
     """The command in a process of its own, which runs a program first."""
     (folder / "start").mkdir(exist_ok=True)
     (folder / "start" / "sitecustomize.py").write_text(sitecustomize)
@@ -44,31 +44,31 @@ def started(folder, sitecustomize="", **changed):
     )
 
 
-def logged_steps(done):
-    return [json.loads(line)["step"] for line in done.stdout.splitlines() if line.startswith("{")]
+def logged_steps(process):
+    return [json.loads(line)["step"] for line in process.stdout.splitlines() if line.startswith("{")]
 
 
 @pytest.mark.slow
 def test_killed_and_started_again_it_ends_as_a_translator(tmp_path):
-    run, done = tmp_path / "run", started(tmp_path, KILL_AT_STEP_4)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run, process = tmp_path / "run", run_command(tmp_path, KILL_AT_STEP_4)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     assert sorted(path.name for path in run.glob("checkpoint-*")) == ["checkpoint-00000002", "checkpoint-unfinished"]
     assert not (run / "model" / "training.json").exists()
     prepared = {name: (run / name).read_bytes() for name in ("train.arrow", "validation.arrow", "source.spm")}
     times = {name: (run / name).stat().st_mtime_ns for name in prepared}
 
-    refused = started(tmp_path, seed=6)
-    assert refused.returncode == 1 and refused.stdout == ""
-    assert refused.stderr.splitlines()[-1] == (
+    second_process = run_command(tmp_path, seed=6)
+    assert second_process.returncode == 1 and second_process.stdout == ""
+    assert second_process.stderr.splitlines()[-1] == (
         f"parabank train translator: {run} holds a run with other settings: seed was 5, now 6; "
         "take them back or choose another --output_dir"
     )
 
-    done = started(tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert logged_steps(done) == [4, 6], "it resumes after step 2"
-    loaded, outcome = done.stdout.splitlines()[-2:]
-    assert loaded == f"{run / 'model'}: load it with --forward or --backward of parabank build"
+    process = run_command(tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert logged_steps(process) == [4, 6], "it resumes after step 2"
+    advice, outcome = process.stdout.splitlines()[-2:]
+    assert advice == f"{run / 'model'}: load it with --forward or --backward of parabank build"
     assert outcome.startswith("held-out nats per token, ")
     assert times == {name: (run / name).stat().st_mtime_ns for name in prepared}, "the text is prepared once"
     record = json.loads((run / "model" / "training.json").read_text())

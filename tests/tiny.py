@@ -47,7 +47,7 @@ def pairs(count: int) -> list[tuple[str, str]]:
 def model(vocabulary: int, seed: int, eos_bias: float = EOS_BIAS) -> MarianMTModel:
     """Random weights, large enough that outputs differ."""
     torch.manual_seed(seed)
-    found = MarianMTModel(
+    network = MarianMTModel(
         MarianConfig(
             vocab_size=vocabulary,
             d_model=32,
@@ -66,22 +66,22 @@ def model(vocabulary: int, seed: int, eos_bias: float = EOS_BIAS) -> MarianMTMod
             decoder_start_token_id=PAD,
         )
     )
-    found.final_logits_bias[0, EOS] = eos_bias
-    found.generation_config = GenerationConfig.from_model_config(found.config)
-    return found.eval()
+    network.final_logits_bias[0, EOS] = eos_bias
+    network.generation_config = GenerationConfig.from_model_config(network.config)
+    return network.eval()
 
 
 @functools.cache
 def folder(eos_bias: float = EOS_BIAS) -> Path:
     """A folder with the translators `de-en` and `en-de`, made once per process."""
-    made = Path(tempfile.mkdtemp(prefix="tiny-translators-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    path = Path(tempfile.mkdtemp(prefix="tiny-translators-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
     sentences = [text for pair in pairs(320) for text in pair] + ["- \" ' ( ) : ! ?"]
-    train_pieces(sentences, made / "joint.spm", vocabulary=200, coverage=1.0)
+    train_pieces(sentences, path / "joint.spm", vocabulary=200, coverage=1.0)
     for seed, name in ((17, "de-en"), (3, "en-de")):
-        tokenizer = marian_tokenizer(made / "joint.spm", made / "joint.spm", made / name)
-        model(len(tokenizer), seed, eos_bias).save_pretrained(made / name)
-    return made
+        tokenizer = marian_tokenizer(path / "joint.spm", path / "joint.spm", path / name)
+        model(len(tokenizer), seed, eos_bias).save_pretrained(path / name)
+    return path
 
 
 @functools.cache

@@ -30,7 +30,7 @@ class Xet:
     def files(self) -> dict[str, tuple[str, int]]:
         """By SHA-256, the Xet hash and the size of every file."""
         shards = sorted(self.folder.glob("xet/xorbs/shards/*.mdb"))
-        return {sha256: (own, size) for shard in shards for sha256, own, size in files_of(shard.read_bytes())}
+        return {sha256: (xet_hash, size) for shard in shards for sha256, xet_hash, size in files_of(shard.read_bytes())}
 
     def content(self, sha256: str) -> bytes | None:
         """The content of a file, from a copy of the folder, because a process that writes it has locked it."""
@@ -50,13 +50,13 @@ def files_of(shard: bytes) -> Iterator[tuple[str, str, int]]:
     """The SHA-256, the Xet hash and the size of each file of a shard (the Xet protocol's shard format)."""
     at = HEADER
     while shard[at : at + 32] != END:
-        own = spelled(shard[at : at + 32])
+        xet_hash = spelled(shard[at : at + 32])
         flags, entries = struct.unpack("<II", shard[at + 32 : at + 40])
         at += ENTRY
         size = sum(struct.unpack("<I", shard[at + ENTRY * n + 36 : at + ENTRY * n + 40])[0] for n in range(entries))
         at += ENTRY * entries * (2 if flags & RANGES_ADDED else 1)
         if flags & HASH_ADDED:
-            yield spelled(shard[at : at + 32]), own, size
+            yield spelled(shard[at : at + 32]), xet_hash, size
             at += ENTRY
 
 

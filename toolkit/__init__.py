@@ -6,7 +6,7 @@ toolkit.load_parabank("my_parabank")                       # a folder, or a name
 encoder = toolkit.load_encoder("starter/encoder")          # or a folder, or a Hub id
 translator = toolkit.load_translator("starter/de-en")
 toolkit.rewrite(texts, translator, [toolkit.ConstraintSet(negative=("starts",))])
-toolkit.Paraphraser().paraphrase(texts, n=5)               # the starter; or a folder, or a Hub id
+toolkit.Paraphraser().paraphrase(texts, n=5)               # the best installed one; or a folder, or a Hub id
 toolkit.augment(train, columns="text", copies=2)           # a Dataset or DataFrame with new rows
 """
 

@@ -53,7 +53,8 @@ def main(arguments: list[str]) -> int:
     )
     summarise.add_argument("--json", type=Path, help="file for all figures")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: WORK[options.command](options))
+    serves = options.command == "serve"
+    return run_command(PROGRAM, lambda: WORK[options.command](options), serves, done=lambda: "every answer is saved")
 
 
 def _make_one(options: argparse.Namespace) -> None:

@@ -38,13 +38,18 @@ def main(arguments: list[str]) -> int:
     """Parse the command line, paraphrase, measure, print; print an error as one line."""
     parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("test", help="inputs with their human paraphrases")
-    parser.add_argument("--models", nargs="+", default=[], help="paraphrasers: starter/NAME, Hub ids or folders")
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        default=[],
+        help="paraphrasers: best, starter/NAME, Hub ids or folders, or two translators as 'THERE > BACK'",
+    )
     parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
     parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
     parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
     parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default auto)")
     parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
-    parser.add_argument("--pivot", default="de", help="the other language of --round_trip")
+    parser.add_argument("--pivot", help="the other language of --round_trip (default what THERE states)")
     parser.add_argument("--references", type=int, default=1, help="references of each input (default 1)")
     parser.add_argument("--limit", type=int, help="inputs that are read (default all)")
     parser.add_argument("--alpha", type=float, default=ALPHA, help=f"of the references in iBLEU (default {ALPHA})")
@@ -62,7 +67,7 @@ def _measure(options: argparse.Namespace) -> None:
     for name in ("n", "references", *(["limit"] if options.limit is not None else [])):
         at_least(1)(name, getattr(options, name), options)
     between(0, 1)("alpha", options.alpha, options)
-    options.lang, options.pivot = check_code(options.lang, "lang"), check_code(options.pivot, "pivot")
+    options.lang = check_code(options.lang, "lang")
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
@@ -96,10 +101,11 @@ def _measure(options: argparse.Namespace) -> None:
             paraphrasers[model] = Paraphraser(model, lang=options.lang)
     if options.round_trip:
         from toolkit.paraphraser.baselines import round_trip
-        from toolkit.translator.load import load_translator
+        from toolkit.translator.load import languages_of, load_translator
 
-        there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
-        back = load_translator(options.round_trip[1], source_lang=options.pivot, lang=options.lang)
+        pivot = check_code(options.pivot, "pivot") if options.pivot else languages_of(options.round_trip[0])[1]
+        there = load_translator(options.round_trip[0], source_lang=options.lang, lang=pivot)
+        back = load_translator(options.round_trip[1], source_lang=pivot, lang=options.lang)
         systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)
     for name, paraphraser in paraphrasers.items():
         systems[name] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)

@@ -1,7 +1,7 @@
 r"""Train a classifier of sentence pairs on paraphrase identification, and then on a labelled or scored task.
 
     parabank train pair_classifier --base_model google-bert/bert-base-uncased \
-        --parabank build/parabank2 --encoder build/word/model --epochs 1 --output_dir build/pbert
+        --parabank build/parabank2 --encoder build/word --epochs 1 --output_dir build/pbert
     parabank train pair_classifier --base_model build/pbert/model --output_dir build/pbert-mrpc \
         --task msr-para-train.tsv --columns "#1 String" "#2 String" Quality --test msr-para-val.tsv
     parabank train pair_classifier --base_model build/pbert/model --output_dir build/pbert-stsb \

@@ -51,27 +51,29 @@ def timed(job: Job, work: Callable[[Sequence[str]], list[tuple[int, str]]]) -> d
     """
     work(job.texts[:8])
     seconds: list[float] = []
-    made: list[tuple[int, str]] = []
+    new_rows: list[tuple[int, str]] = []
     for _ in range(job.rounds):
         begin = time.perf_counter()
-        made = work(job.texts)
+        new_rows = work(job.texts)
         seconds.append(time.perf_counter() - begin)
     median = sorted(seconds)[len(seconds) // 2]
     return {
         "rows_per_second": round(len(job.texts) / median, 3),
-        "seconds": [round(one, 3) for one in seconds],
+        "seconds": [round(second, 3) for second in seconds],
         "rows": len(job.texts),
-        "new_rows_of_a_row": round(len(made) / len(job.texts), 3),
-        "examples": [text for _, text in made[:4]],
-        "made": made,
+        "new_rows_of_a_row": round(len(new_rows) / len(job.texts), 3),
+        "examples": [text for _, text in new_rows[:4]],
+        "made": new_rows,
     }
 
 
-def usable_share(made: Sequence[tuple[int, str]], texts: Sequence[str], judges: Sequence[str], threads: int) -> float:
+def usable_share(
+    new_rows: Sequence[tuple[int, str]], texts: Sequence[str], judges: Sequence[str], threads: int
+) -> float:
     """The share of new rows that say the same in other words; runs in a child process.
 
     Args:
-        made: The number of a text, and a new row of it.
+        new_rows: The number of a text, and a new row of it.
         texts: The texts.
         judges: Sentence encoders that no engine uses.
         threads: The number of threads.
@@ -87,18 +89,18 @@ def usable_share(made: Sequence[tuple[int, str]], texts: Sequence[str], judges: 
     from toolkit.paraphraser.english import contraction_key
 
     torch.set_num_threads(threads)
-    seen = {(number, contraction_key(text)) for number, text in enumerate(texts)}
+    keys = {(number, contraction_key(text)) for number, text in enumerate(texts)}
     new = []
-    for number, text in made:
+    for number, text in new_rows:
         key = (number, contraction_key(text))
-        new.append(key not in seen)
-        seen.add(key)
+        new.append(key not in keys)
+        keys.add(key)
     usable = np.array(new)
     for name in judges:
         judge = SentenceTransformer(name, device="cpu")
         originals = judge.encode(list(texts), normalize_embeddings=True)
-        rows = judge.encode([text for _, text in made], normalize_embeddings=True)
-        cosines = np.einsum("nd,nd->n", originals[[number for number, _ in made]], rows)
+        rows = judge.encode([text for _, text in new_rows], normalize_embeddings=True)
+        cosines = np.einsum("nd,nd->n", originals[[number for number, _ in new_rows]], rows)
         usable &= cosines >= SAME
     return float(usable.mean())
 
@@ -168,7 +170,7 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
 
     @torch.inference_mode()
     def work(texts: Sequence[str]) -> list[tuple[int, str]]:
-        made: list[tuple[int, str]] = []
+        new_rows: list[tuple[int, str]] = []
         for number, text in enumerate(texts):
             read = tokenizer([text], return_tensors="pt")
             ids = model.generate(
@@ -181,8 +183,8 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
                 max_new_tokens=LONGEST,
             )
             outputs = dict.fromkeys(tokenizer.batch_decode(ids, skip_special_tokens=True))
-            made += [(number, output) for output in outputs]
-        return made
+            new_rows += [(number, output) for output in outputs]
+        return new_rows
 
     return timed(job, work)
 

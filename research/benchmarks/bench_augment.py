@@ -74,18 +74,18 @@ def prepare(folder: Path, size: str, texts: list[str], seed: int) -> tuple[dict[
 
     about = write_masked(folder / "bert", size, texts, seed)
     if size == "starter":
-        named = {"paraphraser": "paraphraser", "there": "en-de", "back": "de-en"}
-        found = {name: str(resolve(f"starter/{starter}")) for name, starter in named.items()}
+        names = {"paraphraser": "paraphraser", "there": "en-de", "back": "de-en"}
+        folders = {name: str(resolve(f"starter/{starter}")) for name, starter in names.items()}
     else:
         about |= write_model(folder / "model", SIZED, texts, seed, ENTROPY)
-        found = dict.fromkeys(("paraphraser", "there", "back"), str(folder / "model"))
-    return found | {"masked": str(folder / "bert")}, about
+        folders = dict.fromkeys(("paraphraser", "there", "back"), str(folder / "model"))
+    return folders | {"masked": str(folder / "bert")}, about
 
 
 def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
     """The figures of all engines with models of a size, and the ratios."""
     starter = size == "starter"
-    rows, few = (arguments.rows, arguments.few) if starter else (arguments.base_rows, arguments.base_few)
+    rows, peer_rows = (arguments.rows, arguments.few) if starter else (arguments.base_rows, arguments.base_few)
     with tempfile.TemporaryDirectory() as name:
         (models, about), _ = in_child(prepare, Path(name), size, texts, arguments.seed)
         settings = arguments.copies, arguments.threads, arguments.rounds, arguments.seed
@@ -96,21 +96,23 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
             if engine in OURS:
                 if engine == "ours_two_processes" and not starter:  # a command does not turn all guards off
                     continue
-                found, peak = in_child(OURS[engine], job, engine)
+                figures, peak = in_child(OURS[engine], job, engine)
                 peak = None if engine == "ours_two_processes" else peak  # it would be that of what starts them
             elif engine == TEXTATTACK:
                 if not starter:  # it takes no other models than Marian's
                     continue
-                found, peak = textattack(arguments, job, texts[: few // TEXTATTACK_PART]), None
+                figures, peak = textattack(arguments, job, texts[: peer_rows // TEXTATTACK_PART]), None
             else:
-                found, peak = in_child(PEERS[engine], replace(job, texts=texts[:few]), engine)
-            made, read = found.pop("made"), job.texts if engine in OURS else texts[: found["rows"]]
+                figures, peak = in_child(PEERS[engine], replace(job, texts=texts[:peer_rows]), engine)
+            outputs, inputs = figures.pop("made"), job.texts if engine in OURS else texts[: figures["rows"]]
             if starter and arguments.judges:  # random weights say nothing
-                share = in_child(engines.usable_share, made, read, arguments.judges, arguments.threads)[0]
-                found["usable_share"] = round(share, 4)
-                found["usable_per_second"] = round(share * found["new_rows_of_a_row"] * found["rows_per_second"], 3)
-            results[engine] = found | {"peak_megabytes": peak}
-            print(f"{size} {engine}: {found['rows_per_second']} rows/s", file=sys.stderr)
+                share = in_child(engines.usable_share, outputs, inputs, arguments.judges, arguments.threads)[0]
+                figures["usable_share"] = round(share, 4)
+                figures["usable_per_second"] = round(
+                    share * figures["new_rows_of_a_row"] * figures["rows_per_second"], 3
+                )
+            results[engine] = figures | {"peak_megabytes": peak}
+            print(f"{size} {engine}: {figures['rows_per_second']} rows/s", file=sys.stderr)
         if arguments.memory and starter:
             results["memory"] = {
                 f"{rows} rows": in_child(engines.kept_on_disk, job, list(islice(cycle(texts), rows)), name)[1]
@@ -118,15 +120,15 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
             }
     peers = [peer for peer in (*PEERS, TEXTATTACK) if peer in results]
     ratios: dict[str, float] = {}
-    for own in OURS:
-        if own in results and peers:
-            speed = results[own]["rows_per_second"]
+    for variant in OURS:
+        if variant in results and peers:
+            speed = results[variant]["rows_per_second"]
             over = {peer: speed / results[peer]["rows_per_second"] for peer in peers}
             over["fastest_peer"] = min(over.values())
-            if "usable_per_second" in results[own]:
+            if "usable_per_second" in results[variant]:
                 best = max(results[peer]["usable_per_second"] for peer in peers)
-                over["usable_best_peer"] = results[own]["usable_per_second"] / best
-            ratios |= {f"{own.removeprefix('ours')}_{name}".lstrip("_"): ratio for name, ratio in over.items()}
+                over["usable_best_peer"] = results[variant]["usable_per_second"] / best
+            ratios |= {f"{variant.removeprefix('ours')}_{name}".lstrip("_"): ratio for name, ratio in over.items()}
     if "memory" in results:
         small, large = results["memory"].values()
         ratios["memory_growth"] = large / small
@@ -174,10 +176,10 @@ def main() -> None:
         results[size], more = measure(arguments, size, texts)
         ratios |= more
     lines = [
-        [f"{size} {engine}", *(number(found[engine].get(key)) for key in KEYS)]
-        for size, found in results.items()
+        [f"{size} {engine}", *(number(figures[engine].get(key)) for key in KEYS)]
+        for size, figures in results.items()
         for engine in arguments.engines
-        if engine in found
+        if engine in figures
     ]
     print(table(["engine", *KEYS], lines))
     report.write(arguments.json, arguments.seed, results, ratios)

@@ -72,7 +72,7 @@ MARKS = [
 ]  # fmt: skip
 CHINESE, ENGLISH = [*REFERENCES, INVISIBLE], [*REFERENCES, *MARKS, INVISIBLE]
 PREPROCESS = [
-    {"RegExpSub": {"lang_patterns": [[[*one, 0, []] for one in side] for side in (CHINESE, ENGLISH)]}},
+    {"RegExpSub": {"lang_patterns": [[[*pair, 0, []] for pair in side] for side in (CHINESE, ENGLISH)]}},
     {"WhitespaceNormalizer": {}},
 ]
 HELIPORT = [{"HeliportSimpleFilter": {"languages": ["", "en"]}}]  # "" is what it makes of heliport's "cmn"
@@ -118,18 +118,18 @@ def by_map(folder: str, cores: list[int]) -> dict[str, Any]:
     import datasets
 
     datasets.disable_progress_bars()
-    patterns = [[(re.compile(pattern), own) for pattern, own in side] for side in (CHINESE, ENGLISH)]
+    patterns = [[(re.compile(pattern), replacement) for pattern, replacement in side] for side in (CHINESE, ENGLISH)]
     letter, han, latin = re.compile(r"[^\W\d_]"), re.compile("[\u3005-\u3007\u3400-\u9fff]"), re.compile("[a-zA-ZÀ-ʯ]")
 
     def normal(batch: dict[str, list[str]]) -> dict[str, list[str]]:
-        made: dict[str, list[str]] = {}
+        columns: dict[str, list[str]] = {}
         for name, replacements in zip(("source", "reference"), patterns, strict=True):
-            made[name] = texts = []
+            columns[name] = texts = []
             for text in batch[name]:
-                for pattern, own in replacements:
-                    text = pattern.sub(own, text)
+                for pattern, replacement in replacements:
+                    text = pattern.sub(replacement, text)
                 texts.append(" ".join(text.split()))
-        return made
+        return columns
 
     def good(sources: list[str], references: list[str]) -> list[bool]:
         return [keep(source, reference) for source, reference in zip(sources, references, strict=True)]
@@ -157,17 +157,17 @@ def by_map(folder: str, cores: list[int]) -> dict[str, Any]:
         processes = len(cores) if len(cores) > 1 else None
         pairs = pairs.map(normal, batched=True, num_proc=processes)
         pairs = pairs.filter(good, batched=True, input_columns=["source", "reference"], num_proc=processes)
-        seen: set[tuple[str, str]] = set()
+        earlier: set[tuple[str, str]] = set()
 
         def new(source: str, reference: str) -> bool:
-            before = len(seen)
-            seen.add((source, reference))
-            return len(seen) > before
+            before = len(earlier)
+            earlier.add((source, reference))
+            return len(earlier) > before
 
         pairs = pairs.filter(new, input_columns=["source", "reference"], load_from_cache_file=False)
         with open(f"{folder}/map.tsv", "w") as out:
-            for some in pairs.iter(10_000):
-                out.writelines(f"{s}\t{r}\n" for s, r in zip(some["source"], some["reference"], strict=True))
+            for chunk in pairs.iter(10_000):
+                out.writelines(f"{s}\t{r}\n" for s, r in zip(chunk["source"], chunk["reference"], strict=True))
     return {"seconds": time.perf_counter() - begin}
 
 
@@ -180,13 +180,13 @@ def opusfilter(
     deduplicate: bool = True,
 ) -> dict:
     """Clean with OpusFilter (`opusfilter_peer.py`)."""
-    kept = [f"{folder}/opusfilter.source", f"{folder}/opusfilter.reference"]
-    for path in kept:
+    outputs = [f"{folder}/opusfilter.source", f"{folder}/opusfilter.reference"]
+    for path in outputs:
         Path(path).unlink(missing_ok=True)
     job: dict[str, Any] = {
         "source": f"{folder}/source.txt",
         "reference": f"{folder}/reference.txt",
-        "kept": kept,
+        "kept": outputs,
         "cores": cores,
     }
     job |= {"filters": filters, "deduplicate": deduplicate, "preprocess": PREPROCESS if normalise else []}
@@ -194,12 +194,12 @@ def opusfilter(
     script = Path(__file__).with_name("opusfilter_peer.py")
     answer = peer_answer(python, script, job)
     with open(f"{folder}/opusfilter.tsv", "w") as out:
-        sides = (Path(path).read_text(encoding="utf-8").split("\n")[:-1] for path in kept)
+        sides = (Path(path).read_text(encoding="utf-8").split("\n")[:-1] for path in outputs)
         out.writelines(f"{source}\t{reference}\n" for source, reference in zip(*sides, strict=True))
     return answer
 
 
-def measured(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+def engine_figures(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """The figures of an engine that runs in a child process."""
     return in_child(work, *arguments)[0]
 
@@ -215,27 +215,27 @@ def compare(arguments: argparse.Namespace, folder: str) -> tuple[dict[str, Any],
     Path(normal).mkdir()
     in_child(write_sides, str(arguments.data), arguments.lines, folder)
     in_child(write_sides, str(arguments.data), arguments.lines, normal, True)
-    everything: dict[str, Any] = {"refuse_misread": True, "drop_same_text": True} | PARAZH
+    all_rules: dict[str, Any] = {"refuse_misread": True, "drop_same_text": True} | PARAZH
     no_rules = OFF | {"identify_from": 1}  # it normalises, too
     engines: dict[str, Callable[[], dict[str, Any]]] = {}
     for suffix, cores in (("", ONE), ("_2", TWO)):
         engines |= {
-            f"ours{suffix}": partial(measured, ours, folder, cores, RULES),
+            f"ours{suffix}": partial(engine_figures, ours, folder, cores, RULES),
             f"opusfilter{suffix}": partial(opusfilter, arguments, folder, cores, FILTERS, True),
-            f"map{suffix}": partial(measured, by_map, folder, cores),
-            f"ours_all{suffix}": partial(measured, ours, folder, cores, everything),
+            f"map{suffix}": partial(engine_figures, by_map, folder, cores),
+            f"ours_all{suffix}": partial(engine_figures, ours, folder, cores, all_rules),
         }
     engines |= {
-        "ours_normal": partial(measured, ours, normal, ONE, RULES),
+        "ours_normal": partial(engine_figures, ours, normal, ONE, RULES),
         "opusfilter_normal": partial(opusfilter, arguments, normal, ONE, FILTERS, False),
-        "ours_language": partial(measured, ours, folder, ONE, no_rules),
+        "ours_language": partial(engine_figures, ours, folder, ONE, no_rules),
         "opusfilter_language": partial(opusfilter, arguments, folder, ONE, HELIPORT, False, False),
     }
     results: dict[str, Any] = {}
     for name, work in chain.from_iterable(repeat(list(engines.items()), arguments.rounds)):
-        found = work()
-        seconds = [*results.get(name, {}).get("seconds", []), round(found["seconds"], 3)]
-        results[name] = found | {"seconds": seconds, "lines_per_second": round(arguments.lines / min(seconds))}
+        figures = work()
+        seconds = [*results.get(name, {}).get("seconds", []), round(figures["seconds"], 3)]
+        results[name] = figures | {"seconds": seconds, "lines_per_second": round(arguments.lines / min(seconds))}
         print(f"{name}: {results[name]['lines_per_second']:,} lines/s", file=sys.stderr)
     return results, ratios_of(results)
 
@@ -249,9 +249,9 @@ def differences(arguments: argparse.Namespace, folder: str) -> dict[str, float]:
     in_child(ours, folder, TWO, RULES)
     opusfilter(arguments, folder, TWO, FILTERS, True)
     in_child(by_map, folder, TWO)
-    own, shares = kept_pairs(folder, "ours"), {}
+    pairs, shares = kept_pairs(folder, "ours"), {}
     for peer in ("opusfilter", "map"):
-        different = own ^ kept_pairs(folder, peer)
+        different = pairs ^ kept_pairs(folder, peer)
         shares[peer] = len(different) / arguments.lines
         print(f"{peer}: {len(different)} pairs differ, such as {sorted(different)[:5]}", file=sys.stderr)
         if shares[peer] > arguments.differing:
@@ -261,7 +261,7 @@ def differences(arguments: argparse.Namespace, folder: str) -> dict[str, float]:
 
 def ratios_of(results: dict[str, Any]) -> dict[str, float]:
     """Lines per second of ours over those of each peer."""
-    rate = {name: found["lines_per_second"] for name, found in results.items()}
+    rate = {name: figures["lines_per_second"] for name, figures in results.items()}
     ratios = {
         f"{peer}{suffix}": rate[f"ours{suffix}"] / rate[f"{peer}{suffix}"]
         for peer in ("opusfilter", "map")
@@ -275,13 +275,13 @@ def ratios_of(results: dict[str, Any]) -> dict[str, float]:
 def memory(data: Path, lines: int) -> tuple[dict[str, Any], float]:
     """Peak memory of ours, all rules in one process, with a twentieth of the lines and with all."""
     results: dict[str, Any] = {}
-    for some in (lines // 20, lines):
+    for size in (lines // 20, lines):
         with tempfile.TemporaryDirectory() as folder:
-            in_child(write_sides, str(data), some, folder)
-            found, peak = in_child(ours, folder, ONE, PARAZH)
-            results[str(some)] = found | {"peak_megabytes": peak}
-            print(f"{some} lines: {found['seconds']:.1f} s, peak {peak:.0f} MB", file=sys.stderr)
-    peaks = [found["peak_megabytes"] for found in results.values()]
+            in_child(write_sides, str(data), size, folder)
+            figures, peak = in_child(ours, folder, ONE, PARAZH)
+            results[str(size)] = figures | {"peak_megabytes": peak}
+            print(f"{size} lines: {figures['seconds']:.1f} s, peak {peak:.0f} MB", file=sys.stderr)
+    peaks = [entry["peak_megabytes"] for entry in results.values()]
     return results, round(peaks[1] / peaks[0], 3)
 
 
@@ -302,7 +302,9 @@ def main() -> None:
     if arguments.memory:
         results["memory"], ratios["memory_growth"] = memory(arguments.data, arguments.memory)
     lines = [
-        [name, number(found["lines_per_second"], 0)] for name, found in results.items() if "lines_per_second" in found
+        [name, number(figures["lines_per_second"], 0)]
+        for name, figures in results.items()
+        if "lines_per_second" in figures
     ]
     print(table(["engine", "lines/s"], lines))
     report.write(arguments.json, arguments.seed, results | {"lines": arguments.lines}, ratios)

@@ -89,15 +89,15 @@ def prepare(
     pad_last(folder / "hf" / "vocab.json")
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
     sources = sorted(pieces.encode([source for source, _ in pairs]), key=len)
-    few = sources[:: max(1, len(sources) // BISECTED)]
-    model = opus_size.random_model(len(pieces), few, seed, MEAN_TOKENS, CAP, None)
+    examples = sources[:: max(1, len(sources) // BISECTED)]
+    model = opus_size.random_model(len(pieces), examples, seed, MEAN_TOKENS, CAP, None)
     with torch.no_grad():
         model.model.shared.weight[model.config.eos_token_id] *= STEEPER
     plain = bisect_bias(model, sources)
     model.save_pretrained(folder / "hf")
     opus_size.convert(model, folder / "ct2")
     sets = constraint_sets(random.Random(seed), pieces, [reference for _, reference in pairs], pieces.decode(plain))
-    return sources, sets, [pieces.spell(one.positive[0]) or [] for one in sets["positive"]]
+    return sources, sets, [pieces.spell(constraints.positive[0]) or [] for constraints in sets["positive"]]
 
 
 def pad_last(vocabulary: Path) -> None:
@@ -113,8 +113,8 @@ def bisect_bias(model: MarianMTModel, sources: list[list[int]]) -> list[list[int
     from toolkit.decode.beam import beam_search
     from toolkit.decode.shared import SharedEngine
 
-    def best(some: list[list[int]]) -> list[list[int]]:
-        return [found[0].ids for found in beam_search(SharedEngine(model), some, BEAM, CAP)]
+    def best(batch: list[list[int]]) -> list[list[int]]:
+        return [hypotheses[0].ids for hypotheses in beam_search(SharedEngine(model), batch, BEAM, CAP)]
 
     low, high = -20.0, 30.0
     for _ in range(BISECTIONS):
@@ -144,12 +144,12 @@ def constraint_sets(
             if word.isalpha() and not times_said(positive[-1][0], word)
         ]
         negative.append(tuple(chance.sample(words_of_text, min(chance.choice(NEGATIVE), len(words_of_text)))))
-    both = [ConstraintSet(p, n) for p, n in zip(positive, negative, strict=True)]
+    joint = [ConstraintSet(p, n) for p, n in zip(positive, negative, strict=True)]
     return {
         "positive": [ConstraintSet(p) for p in positive],
         "negative": [ConstraintSet(negative=n) for n in negative],
-        "both": both,
-        "mixed": [one if i % 2 else ConstraintSet() for i, one in enumerate(both)],
+        "both": joint,
+        "mixed": [constraints if i % 2 else ConstraintSet() for i, constraints in enumerate(joint)],
     }
 
 
@@ -180,7 +180,7 @@ def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]
 
 def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) -> dict[str, list[dict]]:
     """Run all rounds, every engine once in each; return seconds and ids of each round by name of the engine."""
-    few = range(0, len(job.sources), max(1, len(job.sources) // arguments.peer_sentences))
+    numbers = range(0, len(job.sources), max(1, len(job.sources) // arguments.peer_sentences))
     python = None if arguments.no_peer else interpreter(arguments.peer_env, PEER_PACKAGES)
     results: dict[str, list[dict]] = {}
     known: dict[str, int] = {}
@@ -191,7 +191,7 @@ def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) 
             round_results |= measure(engine, job, known)
             print(f"round {turn} {engine}: {round_results[engine]['seconds']:.2f} s", file=sys.stderr)
         if python:
-            round_results[PEER] = force_words(python, part(job, few), [words[i] for i in few], dtype)
+            round_results[PEER] = force_words(python, part(job, numbers), [words[i] for i in numbers], dtype)
             dtype = round_results[PEER]["dtype"]
             print(f"round {turn} {PEER} in {dtype}: {round_results[PEER]['seconds']:.2f} s", file=sys.stderr)
         for name, figures in round_results.items():
@@ -199,30 +199,30 @@ def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) 
     return results
 
 
-def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: int) -> dict[str, dict]:
+def summary(results: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: int) -> dict[str, dict]:
     """The figures of each engine over all rounds, and the share of texts that meet their constraints."""
     figures = {}
-    for name, each in found.items():
+    for name, each in results.items():
         ids, kind = each[-1]["ids"], "positive" if name == PEER else name.split("_")[-1]
-        speeds = sorted(len(ids) / one["seconds"] for one in each)
-        kept = {k: v for k, v in each[0].items() if k not in ("seconds", "cpu_seconds", "ids", "plain")}
-        figures[name] = kept | {
+        speeds = sorted(len(ids) / entry["seconds"] for entry in each)
+        base = {k: v for k, v in each[0].items() if k not in ("seconds", "cpu_seconds", "ids", "plain")}
+        figures[name] = base | {
             "sentences_per_second": round(statistics.median(speeds), 3),
             "spread": [round(speeds[0], 3), round(speeds[-1], 3)],
             "mean_tokens": round(statistics.mean(map(len, ids)), 3),
             "longest": max(map(len, ids)),
             "sentences": len(ids),
-            "seconds": [round(one["seconds"], 3) for one in each],
-            "cpu_seconds": [round(one["cpu_seconds"], 3) for one in each],
+            "seconds": [round(entry["seconds"], 3) for entry in each],
+            "cpu_seconds": [round(entry["cpu_seconds"], 3) for entry in each],
         }
         if kind in job.sets:
             sets = job.sets[kind][:: stride if name == PEER else 1]
-            met = [not one.unmet(text) for one, text in zip(sets, pieces.decode(ids), strict=True)]
+            met = [not constraints.unmet(text) for constraints, text in zip(sets, pieces.decode(ids), strict=True)]
             figures[name]["constraints_met"] = statistics.mean(met)
     return figures
 
 
-def score_per_token(folder: Path, sources: list[list[int]], found: dict[str, list[list[int]]]) -> dict[str, float]:
+def score_per_token(folder: Path, sources: list[list[int]], hypotheses: dict[str, list[list[int]]]) -> dict[str, float]:
     """The mean log-probability of a token of each engine's best hypotheses, in nats; runs in a child process."""
     from toolkit.decode.likelihood import log_likelihood
     from toolkit.decode.shared import SharedEngine
@@ -230,9 +230,9 @@ def score_per_token(folder: Path, sources: list[list[int]], found: dict[str, lis
 
     engine = SharedEngine(load_translator(str(folder / "hf"), "float32").model)
     result = {}
-    for name, ids in found.items():
+    for name, ids in hypotheses.items():
         scores = log_likelihood(engine, sources, ids, SCORED_TOKENS)
-        result[name] = round(statistics.mean(s / len(one) for s, one in zip(scores, ids, strict=True)), 4)
+        result[name] = round(statistics.mean(s / len(hypothesis) for s, hypothesis in zip(scores, ids, strict=True)), 4)
     return result
 
 
@@ -241,29 +241,29 @@ def tokens(hypotheses: list[list[int]]) -> int:
     return sum(map(len, hypotheses))
 
 
-def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
+def ratios(results: dict[str, list[dict]], suffix: str) -> dict[str, float]:
     """Our speed over that of every peer, and the cost of constraints, as medians over the rounds of the engines run."""
 
     def over(numerator: str, denominator: str, unit: Callable[[list[list[int]]], int] = len) -> float:
         """The speed of one engine over that of another in sentences/s, or in `unit`s/s: the median of the rounds."""
-        by_round = zip(found[numerator], found[denominator], strict=True)
+        by_round = zip(results[numerator], results[denominator], strict=True)
         shares = [(unit(a["ids"]) / a["seconds"]) / (unit(b["ids"]) / b["seconds"]) for a, b in by_round]
         return round(statistics.median(shares), 3)
 
     result: dict[str, float] = {}
-    for ours in (name for name in OWN if name in found):
+    for ours in (name for name in OWN if name in results):
         prefix = "" if ours == OWN[0] else f"{ours}_"
-        if PEER in found:
+        if PEER in results:
             result[f"{prefix}{PEER}{suffix}"] = over(f"{ours}_positive", PEER)
             result[f"{prefix}{PEER}_by_tokens{suffix}"] = over(f"{ours}_positive", PEER, tokens)
-        for name in (n for n in found if n.startswith(("generate", "ctranslate2"))):
+        for name in (n for n in results if n.startswith(("generate", "ctranslate2"))):
             kind, _, dtype = name.partition("_")
             result[f"{prefix}{kind}_beam_{dtype}{suffix}"] = over(ours, name)
             result[f"{prefix}{kind}_beam_{dtype}_by_tokens{suffix}"] = over(ours, name, tokens)
         for kind in ("positive", "negative", "both", "mixed"):
             result[f"{prefix}beam_cost_{kind}{suffix}"] = over(ours, f"{ours}_{kind}")
-        mixed, both = (result[f"{prefix}beam_cost_{kind}{suffix}"] for kind in ("mixed", "both"))
-        result[f"{prefix}beam_cost_free_rows{suffix}"] = round(2 * mixed - both, 3)
+        mixed_cost, both_cost = (result[f"{prefix}beam_cost_{kind}{suffix}"] for kind in ("mixed", "both"))
+        result[f"{prefix}beam_cost_free_rows{suffix}"] = round(2 * mixed_cost - both_cost, 3)
     return result
 
 
@@ -290,18 +290,18 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
         prepare, folder, arguments.data, pairs, vocabulary, arguments.seed, arguments.threads
     )
     job = BeamJob(folder, sources, sets, BEAM, CAP, arguments.batch, arguments.threads)
-    found = rounds(arguments, job, words)
+    results = rounds(arguments, job, words)
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
     stride = max(1, len(sources) // arguments.peer_sentences)
-    figures = summary(found, job, pieces, stride)
-    if PEER in found and "ours_float32" in found:
-        own, other = found["ours_float32"][0]["ids"][::stride], found[PEER][0]["plain"]
-        figures[PEER]["plain_as_ours"] = statistics.mean(a == b for a, b in zip(own, other, strict=False))
-    plain = {name: each[0]["ids"] for name, each in found.items() if "constraints_met" not in figures[name]}
+    figures = summary(results, job, pieces, stride)
+    if PEER in results and "ours_float32" in results:
+        ids, peer_ids = results["ours_float32"][0]["ids"][::stride], results[PEER][0]["plain"]
+        figures[PEER]["plain_as_ours"] = statistics.mean(a == b for a, b in zip(ids, peer_ids, strict=False))
+    plain = {name: each[0]["ids"] for name, each in results.items() if "constraints_met" not in figures[name]}
     for name, score in in_child(score_per_token, folder, sources, plain)[0].items():
         figures[name]["score"] = score
     print(markdown(size, figures))
-    return figures, ratios(found, suffix)
+    return figures, ratios(results, suffix)
 
 
 def main() -> None:
@@ -322,12 +322,12 @@ def main() -> None:
     processor.apply_option(arguments)
     report.refuse_unfair(arguments.busy)
     results: dict[str, dict[str, dict]] = {}
-    found: dict[str, float] = {}
+    all_ratios: dict[str, float] = {}
     for size in arguments.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            results[size], own = run(size, arguments, Path(folder))
-        found |= own
-    report.write(arguments.json, arguments.seed, results, found)
+            results[size], size_ratios = run(size, arguments, Path(folder))
+        all_ratios |= size_ratios
+    report.write(arguments.json, arguments.seed, results, all_ratios)
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ MEMORY = "peak_megabytes"
 def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
     """A sample of the pairs, shortest source first."""
     pairs = list(fields(data / TATOEBA.format("test")))
-    drawn = random.Random(seed).sample(pairs, count)
-    return sorted(((p[0], p[1]) for p in drawn), key=lambda pair: (len(pair[0].split()), pair))
+    sample = random.Random(seed).sample(pairs, count)
+    return sorted(((p[0], p[1]) for p in sample), key=lambda pair: (len(pair[0].split()), pair))
 
 
 def prepare(folder: Path, pairs: list[tuple[str, str]], size: str, starter: str, seed: int, threads: int) -> tuple:
@@ -95,8 +95,8 @@ def best_batch(engine: str, job: Job) -> Job:
     speeds = {}
     for batch in (b for b in BATCHES if b <= len(job.sources)):
         trial = middle(replace(job, batch=batch, rounds=1), max(batch, BATCH))
-        found, _ = in_child(work, trial, kind)
-        speeds[batch] = found[engine]["tokens_per_second"]
+        figures, _ = in_child(work, trial, kind)
+        speeds[batch] = figures[engine]["tokens_per_second"]
     return replace(job, batch=max(speeds, key=lambda batch: speeds[batch]))
 
 
@@ -113,23 +113,27 @@ def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
     """Our tokens/s over those of every peer, and the cost of constraints, for the engines that were run."""
     ratios_by_name: dict[str, float] = {}
     peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
-    for own in (name for name in OWN if name in results):
-        prefix, speed = "" if own == OWN[0] else f"{own}_", results[own]["tokens_per_second"]
+    for engine in (name for name in OWN if name in results):
+        prefix, speed = "" if engine == OWN[0] else f"{engine}_", results[engine]["tokens_per_second"]
         ratios_by_name |= {
             prefix + name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()
         }
-        cost = results[f"{own}_constrained"]["seconds_per_token"] / results[own]["seconds_per_token"]
+        cost = results[f"{engine}_constrained"]["seconds_per_token"] / results[engine]["seconds_per_token"]
         ratios_by_name[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
     return ratios_by_name
 
 
 def markdown(size: str, results: dict[str, dict]) -> str:
     """The figures of a size as Markdown."""
-    shown = {
+    decimals = {
         "tokens_per_second": 0, "sentences_per_second": 3, "mean_tokens": 2, "deviation_within_sentence": 2, MEMORY: 0,
     }  # fmt: skip
     lines = [
-        [name, *(number(f[key], places) for key, places in shown.items()), f"{f['sentences']} x {f['batch_sentences']}"]
+        [
+            name,
+            *(number(f[key], places) for key, places in decimals.items()),
+            f"{f['sentences']} x {f['batch_sentences']}",
+        ]
         for name, f in results.items()
     ]
     head = ["tokens/s", "sentences/s", "mean tokens", "deviation", "peak MB", "sentences x batch"]
@@ -174,8 +178,8 @@ def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], 
     results: dict[str, dict] = {}
     for engine in arguments.engines:
         fewer = vocabulary and engine in SLOW
-        found = measure(engine, middle(job, arguments.slow_sentences) if fewer else job)
-        results |= {name: figures | {"entropy": round(entropy, 3)} for name, figures in found.items()}
+        figures_by_name = measure(engine, middle(job, arguments.slow_sentences) if fewer else job)
+        results |= {name: figures | {"entropy": round(entropy, 3)} for name, figures in figures_by_name.items()}
         print(f"{size} {engine}: {results[engine]['tokens_per_second']:.0f} tokens/s", file=sys.stderr)
     return results
 
@@ -212,16 +216,16 @@ def main() -> None:
     report.refuse_unfair(arguments.busy)
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
     results: dict[str, dict[str, dict]] = {}
-    found: dict[str, float] = {}
+    all_ratios: dict[str, float] = {}
     for size in arguments.sizes:
         with tempfile.TemporaryDirectory() as folder:
             results[size] = run(size, arguments, pairs, Path(folder))
         suffix, vocabulary = SIZES[size]
-        own = next(iter(results[size].values()))["mean_tokens"]
-        check_lengths(size, results[size], MEAN_TOKENS if vocabulary else own)
+        mean_tokens = next(iter(results[size].values()))["mean_tokens"]
+        check_lengths(size, results[size], MEAN_TOKENS if vocabulary else mean_tokens)
         print(markdown(size, results[size]))
-        found |= ratios(results[size], suffix)
-    report.write(arguments.json, arguments.seed, results, found)
+        all_ratios |= ratios(results[size], suffix)
+    report.write(arguments.json, arguments.seed, results, all_ratios)
 
 
 if __name__ == "__main__":

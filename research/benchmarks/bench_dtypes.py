@@ -84,8 +84,8 @@ def main() -> None:
                 print(f"{cap}, {dtype}: {rates[cap][dtype][-1]:,.0f} tokens/s", flush=True)
     qualities = {}
     for dtype in DTYPES["native"]:
-        chosen = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
-        qualities[dtype], _ = in_child(quality, dtype, *chosen)
+        settings = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
+        qualities[dtype], _ = in_child(quality, dtype, *settings)
         line = qualities[dtype]
         print(f"{dtype}: BLEU {line['bleu']:.2f}, kept {mean(line['kept']):.1f} %, cosine {mean(line['cosine_1']):.3f}")
     medians = {cap: {dtype: median(values) for dtype, values in line.items()} for cap, line in rates.items()}

@@ -86,8 +86,8 @@ def prepare(data: Path, count: int, rows: int, seed: int) -> tuple[Pairs, dict[s
     triples = list(read_texts(data))
     shuffled = random.Random(seed).sample(triples, len(triples))
     usable = number_pairs((TextPair(*pair) for pair in shuffled), MAX_TOKENS)
-    chosen = zip(usable.reference[:count], usable.anchor[:count], usable.positive[:count], strict=True)
-    pairs = number_pairs((TextPair(str(r), usable.texts[a], usable.texts[b]) for r, a, b in chosen), MAX_TOKENS)
+    numbers = zip(usable.reference[:count], usable.anchor[:count], usable.positive[:count], strict=True)
+    pairs = number_pairs((TextPair(str(r), usable.texts[a], usable.texts[b]) for r, a, b in numbers), MAX_TOKENS)
     if len(pairs) < count:
         raise ValueError(f"wanted {count} pairs, got {len(pairs)} in {BITEXT}; give a smaller --pairs")
     known_words = count_words(pairs.texts, 1, rows - 1)
@@ -130,12 +130,12 @@ def rates(engines: dict[str, tuple[Callable, Job]], rounds: int) -> dict[str, di
         runs = {name: stack.enter_context(running(*engine)) for name, engine in engines.items()}
         for run in runs.values():
             run()  # warm-up
-        found = [{name: run() for name, run in runs.items()} for _ in range(rounds)]
+        results = [{name: run() for name, run in runs.items()} for _ in range(rounds)]
     return {
         name: {
-            "median": round(statistics.median(rate[name][0] for rate in found), 1),
-            "rounds": [round(rate[name][0], 1) for rate in found],
-            MEMORY: found[-1][name][1],
+            "median": round(statistics.median(rate[name][0] for rate in results), 1),
+            "rounds": [round(rate[name][0], 1) for rate in results],
+            MEMORY: results[-1][name][1],
         }
         for name in runs
     }
@@ -151,26 +151,26 @@ def training(job: Job, rounds: int) -> dict[str, dict]:
         )
         for name, (batch, mega) in shapes.items()
     }
-    found = rates(engines, rounds)
-    for figures in found.values():
+    results = rates(engines, rounds)
+    for figures in results.values():
         figures["seconds_of_the_paper"] = round(PAPER_PAIRS * EPOCHS / figures["median"])
-    return found
+    return results
 
 
-def encoding(word: Job, both: Job, rounds: int) -> dict[str, dict]:
+def encoding(word: Job, trigram: Job, rounds: int) -> dict[str, dict]:
     """Sentences/s of `encode` by batch size."""
     engines: dict[str, tuple[Callable, Job]] = {}
     for batch in ENCODE:
         engines[f"ours_word_{batch}"] = encode_ours, replace(word, batch=batch)
         engines[f"peer_word_{batch}"] = encode_peer, replace(word, batch=batch)
-        engines[f"ours_word_trigram_{batch}"] = encode_ours, replace(both, batch=batch)
+        engines[f"ours_word_trigram_{batch}"] = encode_ours, replace(trigram, batch=batch)
     return rates(engines, rounds)
 
 
-def show(title: str, found: dict[str, dict]) -> None:
+def show(title: str, figures: dict[str, dict]) -> None:
     """Print the rates as Markdown."""
     lines = []
-    for name, f in found.items():
+    for name, f in figures.items():
         rates = [number(f["median"], 0), ranges(f["rounds"])]
         lines.append([name, *rates, number(f[MEMORY], 0), number(f.get("seconds_of_the_paper"), 0)])
     print("\n" + table([title, "per second", "rounds", "peak MB", "5M pairs x 5 epochs, seconds"], lines))
@@ -189,10 +189,10 @@ def main() -> None:
     report.refuse_unfair(arguments.busy)
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # for `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-    chosen = arguments.pairs, arguments.words, arguments.seed
-    (pairs, entries, word_count), _ = in_child(prepare, arguments.data, *chosen)
+    settings = arguments.pairs, arguments.words, arguments.seed
+    (pairs, entries, word_count), _ = in_child(prepare, arguments.data, *settings)
     print(f"{len(pairs)} pairs, {len(pairs.texts)} texts, {word_count} words, {arguments.words} rows", file=sys.stderr)
-    word, both = (
+    word, trigram = (
         Job(pairs, entries, parts, arguments.dimensions, MEGA_BATCH, BATCH, 1, arguments.threads, arguments.seed)
         for parts in TABLES.values()
     )
@@ -203,19 +203,19 @@ def main() -> None:
         "rows": arguments.words,
     }
     ratios: dict[str, float] = {}
-    for name, job in zip(TABLES, (word, both), strict=True):
+    for name, job in zip(TABLES, (word, trigram), strict=True):
         if name in arguments.what:
-            results[name] = found = training(job, arguments.rounds)
-            show(f"train {' + '.join(job.parts)}, pairs", found)
+            results[name] = figures = training(job, arguments.rounds)
+            show(f"train {' + '.join(job.parts)}, pairs", figures)
             for peer, suffix in (("peer_100", ""), ("peer_4000", "_4000")):
-                ratio = found["ours_m40"]["median"] / found[peer]["median"]
+                ratio = figures["ours_m40"]["median"] / figures[peer]["median"]
                 ratios[f"train_{'' if name == 'word' else 'trigram_'}sentence_transformers{suffix}"] = round(ratio, 3)
     if "encode" in arguments.what:
-        results["encode"] = found = encoding(word, both, arguments.rounds)
+        results["encode"] = figures = encoding(word, trigram, arguments.rounds)
         results["same_vectors"], _ = in_child(difference, word)
-        show("encode, sentences", found)
+        show("encode, sentences", figures)
         for batch in ENCODE:
-            ratio = found[f"ours_word_{batch}"]["median"] / found[f"peer_word_{batch}"]["median"]
+            ratio = figures[f"ours_word_{batch}"]["median"] / figures[f"peer_word_{batch}"]["median"]
             name = "encode_sentence_transformers"
             ratios[name if batch == ENCODE[0] else f"{name}_{batch}"] = round(ratio, 3)
     if "adam" in arguments.what:

@@ -61,8 +61,8 @@ def prepare(
     entropy = mean_entropy(starter.model, ids)
     sources = [[FIRST + i for i in source[:-1]] + [sizes["eos_token_id"]] for source in ids]
     words = [
-        [(word, [[FIRST + i for i in span] for span in spans]) for word, spans in found]
-        for found in (negative_words(reference, starter.target) for _, reference in pairs)
+        [(word, [[FIRST + i for i in span] for span in spans]) for word, spans in entries]
+        for entries in (negative_words(reference, starter.target) for _, reference in pairs)
     ]
     model = family_model(kind, sizes, sources, seed, entropy)
     model.save_pretrained(folder / "hf")
@@ -95,13 +95,13 @@ def engines(without_bfloat16: bool) -> tuple[str, str]:
 def markdown(results: dict[str, dict[str, dict]], names: tuple[str, str]) -> str:
     """The figures of all families as Markdown."""
     lines = []
-    for found in results.values():
-        ours, peer = (found[name] for name in names)
-        rates = [number(one["tokens_per_second"], 0) for one in (ours, peer)]
-        memory = [number(one[MEMORY], 0) for one in (ours, peer)]
-        shared = [number(ours["tokens_per_row"], 2), number(found["model"]["entropy"], 2)]
+    for figures in results.values():
+        ours, peer = (figures[name] for name in names)
+        rates = [number(engine["tokens_per_second"], 0) for engine in (ours, peer)]
+        memory = [number(engine[MEMORY], 0) for engine in (ours, peer)]
+        shared = [number(ours["tokens_per_row"], 2), number(figures["model"]["entropy"], 2)]
         ratio = number(ours["tokens_per_second"] / peer["tokens_per_second"], 2)
-        lines.append([found["model"]["sizes_of"], *rates, ratio, *shared, " / ".join(memory)])
+        lines.append([figures["model"]["sizes_of"], *rates, ratio, *shared, " / ".join(memory)])
     head = ["tokens/s", *names, "ratio", "tokens for one row", "entropy", "peak MB of each"]
     return table(head, lines)
 
@@ -125,7 +125,7 @@ def main() -> None:
             results[family] = run(family, arguments, pairs, Path(folder))
     names = engines(arguments.without_bfloat16)
     print(markdown(results, names))
-    rates = {family: [found[name]["tokens_per_second"] for name in names] for family, found in results.items()}
+    rates = {family: [figures[name]["tokens_per_second"] for name in names] for family, figures in results.items()}
     ratios = {f"{names[1]}_{family}": round(ours / peer, 3) for family, (ours, peer) in rates.items()}
     report.write(arguments.json, arguments.seed, results, ratios)
 

@@ -56,7 +56,7 @@ def peer(pair: str, texts: Sequence[str]) -> dict:
 
     (folder,) = Path(spec.submodule_search_locations[0], "resources", "models").glob(f"{pair.replace('-', '')}-*")
     engine = _native.NativeDirection(str(folder))
-    return timed(lambda some: [engine.translate(text) for text in some], texts)
+    return timed(lambda batch: [engine.translate(text) for text in batch], texts)
 
 
 def ours(pair: str, kind: str, texts: Sequence[str]) -> dict:
@@ -76,17 +76,17 @@ def ours(pair: str, kind: str, texts: Sequence[str]) -> dict:
     permitted = load_shortlist(files, translator.source, translator.target) if shortlist else None
     engine = RecurrentEngine(translator.model, permitted)  # type: ignore[arg-type]
 
-    def translate(some: Sequence[str]) -> list[str]:
-        ids = translator.source.encode(some)
+    def translate(sentences: Sequence[str]) -> list[str]:
+        ids = translator.source.encode(sentences)
         outputs: list[list[int]] = [[] for _ in ids]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         for begin in range(0, len(order), BATCH):
             batch = order[begin : begin + BATCH]
             limits = [int(LONGEST * len(ids[i])) for i in batch]
-            for i, one in zip(
+            for i, output in zip(
                 batch, sample(engine, [ids[i] for i in batch], None, [0] * len(batch), 1, limits), strict=True
             ):
-                outputs[i] = one.ids
+                outputs[i] = output.ids
         return translator.target.decode(outputs)
 
     return timed(translate, texts)
@@ -102,40 +102,42 @@ def token_counts(pair: str, translations: dict[str, list[str]]) -> dict[str, int
 
 def measure(pair: str, texts: list[str], rounds: int, timed_sentences: int, kinds: list[str]) -> tuple[dict, list[str]]:
     """The figures of one direction, and the peer's translations."""
-    wanted = in_child(peer, pair, texts)[0]["translations"]
+    references = in_child(peer, pair, texts)[0]["translations"]
     equal = {}
     for kind in ("float32_shortlist", "float32"):
         translations = in_child(ours, pair, kind, texts)[0]["translations"]
-        equal[kind] = sum(a == b for a, b in zip(translations, wanted, strict=True))
+        equal[kind] = sum(a == b for a, b in zip(translations, references, strict=True))
         print(f"{pair} {kind}: {equal[kind]} of {len(texts)} translations are those of {PEER}", flush=True)
-    some = texts[:timed_sentences]
+    subset = texts[:timed_sentences]
     runs: dict[str, list[dict]] = {name: [] for name in (PEER, *kinds)}
     for _ in range(rounds):
-        runs[PEER].append(in_child(peer, pair, some)[0])
+        runs[PEER].append(in_child(peer, pair, subset)[0])
         for kind in kinds:
-            runs[kind].append(in_child(ours, pair, kind, some)[0])
-    counts, _ = in_child(token_counts, pair, {name: one[0]["translations"] for name, one in runs.items()})
+            runs[kind].append(in_child(ours, pair, kind, subset)[0])
+    counts, _ = in_child(
+        token_counts, pair, {name: engine_runs[0]["translations"] for name, engine_runs in runs.items()}
+    )
     engines = {
         name: {
-            "tokens_per_second": round(counts[name] / median(run["seconds"] for run in one), 1),
-            "every_round": [round(counts[name] / run["seconds"], 1) for run in one],
+            "tokens_per_second": round(counts[name] / median(run["seconds"] for run in engine_runs), 1),
+            "every_round": [round(counts[name] / run["seconds"], 1) for run in engine_runs],
             "tokens": counts[name],
-            "cores": median(run["cores"] for run in one),
+            "cores": median(run["cores"] for run in engine_runs),
         }
-        for name, one in runs.items()
+        for name, engine_runs in runs.items()
     }
-    return {"sentences": len(texts), "timed_sentences": len(some), "equal": equal, "engines": engines}, wanted
+    return {"sentences": len(texts), "timed_sentences": len(subset), "equal": equal, "engines": engines}, references
 
 
 def ratios(results: dict[str, dict]) -> dict[str, float]:
     """What `report.write` prints, by the names that the module's docstring explains."""
-    found = {}
-    for pair, one in results.items():
-        found[f"equal_{pair}"] = one["equal"]["float32_shortlist"] / one["sentences"]
-        found[f"equal_without_shortlist_{pair}"] = one["equal"]["float32"] / one["sentences"]
-        speeds = {name: engine["tokens_per_second"] for name, engine in one["engines"].items()}
-        found |= {f"{kind}_{pair}": round(speeds[kind] / speeds[PEER], 3) for kind in speeds if kind != PEER}
-    return found
+    ratios_by_name = {}
+    for pair, figures in results.items():
+        ratios_by_name[f"equal_{pair}"] = figures["equal"]["float32_shortlist"] / figures["sentences"]
+        ratios_by_name[f"equal_without_shortlist_{pair}"] = figures["equal"]["float32"] / figures["sentences"]
+        speeds = {name: engine["tokens_per_second"] for name, engine in figures["engines"].items()}
+        ratios_by_name |= {f"{kind}_{pair}": round(speeds[kind] / speeds[PEER], 3) for kind in speeds if kind != PEER}
+    return ratios_by_name
 
 
 def markdown(results: dict[str, dict]) -> str:

@@ -21,7 +21,7 @@ from research.reports import report
 KEPT = ("all", "20", "5", "chosen")
 
 
-def measured(shards: list[Path], keep: str, folder: Path) -> dict[str, float]:
+def shard_figures(shards: list[Path], keep: str, folder: Path) -> dict[str, float]:
     """Write the shards of a run with what is kept; return bytes, candidates and seconds."""
     from toolkit.data.shards import dropped_of, read_shard
     from toolkit.package.keep import write_kept
@@ -54,13 +54,13 @@ def main() -> None:
     results: dict = {"references": references, "kept": {}}
     for keep in KEPT:
         with tempfile.TemporaryDirectory() as folder:
-            found = measured(shards, keep, Path(folder))
-        results["kept"][keep] = {name: figure / references for name, figure in found.items()}
+            totals = shard_figures(shards, keep, Path(folder))
+        results["kept"][keep] = {name: figure / references for name, figure in totals.items()}
         print(keep, results["kept"][keep])
     packaged = options.shards.with_name(options.shards.name.removesuffix(".shards")) / "data"
     results["published"] = sum(file.stat().st_size for file in packaged.rglob("*.parquet")) / references
     whole = results["kept"]["all"]["shards"]
-    ratios = {keep: round(whole / (one["shards"] + one["counts"]), 2) for keep, one in results["kept"].items()}
+    ratios = {keep: round(whole / (sizes["shards"] + sizes["counts"]), 2) for keep, sizes in results["kept"].items()}
     report.write(options.json, 0, results, ratios)
 
 

@@ -87,15 +87,15 @@ def prepare(
     starter = load_translator("starter/de-en", "float32")
     entropy = opus_size.mean_entropy(starter.model, starter.source.encode([source for source, _ in calibrated]))
     model = opus_size.endless_model(SIZE, opus_size.random_text(calibrated, SIZE, seed)[0], seed, entropy)
-    found = {}
-    for words, some in pairs.items():
-        sources, forbidden = opus_size.random_text(some, SIZE, seed)
+    results = {}
+    for words, group in pairs.items():
+        sources, forbidden = opus_size.random_text(group, SIZE, seed)
         tokens, fitted = round(mean(map(len, sources))), copy.deepcopy(model)
         opus_size.fit_length(fitted, sources, tokens, CAP * tokens)
         fitted.save_pretrained(folder / str(words) / "hf")
         opus_size.convert(fitted, folder / str(words) / "ct2")
-        found[words] = sources, forbidden, tokens, opus_size.mean_entropy(fitted, sources)
-    return found
+        results[words] = sources, forbidden, tokens, opus_size.mean_entropy(fitted, sources)
+    return results
 
 
 def measure_before(checkout: Path, engine: str, job: Job) -> dict:
@@ -103,10 +103,10 @@ def measure_before(checkout: Path, engine: str, job: Job) -> dict:
     request = dataclasses.asdict(job) | {"folder": str(job.folder), "engine": engine}
     environment = plain_environment() | {"PYTHONPATH": str(checkout.resolve())}
     command = [sys.executable, "-c", RUN_JOB]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=checkout, env=environment, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True
     )
-    return json.loads(done.stdout)[engine]
+    return json.loads(process.stdout)[engine]
 
 
 def run(job: Job, engines: Sequence[str], before: Path | None) -> dict[str, dict]:
@@ -145,7 +145,7 @@ def main() -> None:
     pairs = {n: of_length(arguments.data, n, arguments.sentences, arguments.seed) for n in arguments.words}
     calibrated = sentences(arguments.data, CALIBRATED, arguments.seed)
     results: dict[str, dict[str, dict]] = {}
-    found: dict[str, float] = {}
+    all_ratios: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         prepared, _ = in_child(prepare, Path(folder), calibrated, pairs, arguments.seed, arguments.threads)
         for words, (sources, forbidden, tokens, entropy) in prepared.items():
@@ -155,10 +155,10 @@ def main() -> None:
             )  # fmt: skip
             by_name = run(job, engines, arguments.before)
             results[str(words)] = {name: f | {"entropy": round(entropy, 3)} for name, f in by_name.items()}
-            found |= ratios(by_name, f"_{words}_words")
+            all_ratios |= ratios(by_name, f"_{words}_words")
             print(markdown({str(words): results[str(words)]}), file=sys.stderr)
     print(markdown(results))
-    report.write(arguments.json, arguments.seed, results, found)
+    report.write(arguments.json, arguments.seed, results, all_ratios)
 
 
 if __name__ == "__main__":

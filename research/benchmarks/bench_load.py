@@ -97,16 +97,16 @@ def rate(kind: str, policy: str, data: Path, threads: int) -> float:
     return in_child(samples, policy, threads, kind, data)[0]
 
 
-def measure(arguments: argparse.Namespace, others: int) -> dict[str, dict[str, list[float]]]:
+def measure(arguments: argparse.Namespace, processes: int) -> dict[str, dict[str, list[float]]]:
     """All rates beside a number of busy processes, by kind and policy, one of each in every round."""
-    busy_processes = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(others)]
+    busy_processes = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(processes)]
     rates: dict[str, dict[str, list[float]]] = {kind: {policy: [] for policy in POLICIES} for kind in arguments.kinds}
     try:
         for _ in range(arguments.rounds):
             for kind in arguments.kinds:
                 for policy in POLICIES:
                     rates[kind][policy].append(rate(kind, policy, arguments.data / BITEXT, arguments.threads))
-                    print(f"{others} others, {kind}, {policy}: {rates[kind][policy][-1]:,.1f}", flush=True)
+                    print(f"{processes} others, {kind}, {policy}: {rates[kind][policy][-1]:,.1f}", flush=True)
     finally:
         for process in busy_processes:
             process.kill()

@@ -91,9 +91,9 @@ def linked_share(pairs: str, output: str) -> dict[str, float]:
         while open_texts:
             text = open_texts.pop()
             part[text] = number
-            open_texts += [other for other in neighbours[text] if other not in part]
+            open_texts += [neighbour for neighbour in neighbours[text] if neighbour not in part]
     triplets = [json.loads(line) for line in Path(output).read_text(encoding="utf-8").splitlines()]
-    linked = sum(part[one["anchor"]] == part.get(one["negative"]) for one in triplets)
+    linked = sum(part[triplet["anchor"]] == part.get(triplet["negative"]) for triplet in triplets)
     return {"triplets": len(triplets), "linked": round(linked / len(triplets), 4)}
 
 

@@ -62,20 +62,22 @@ ENGINES: dict[str, Callable[[Job, str], dict[str, Any]]] = {
 MEMORY_PARTS = (1000, 10, 1)
 
 
-def read_sentences(data: str, wanted: int, seed: int) -> list[Sentence]:
+def read_sentences(data: str, references: int, seed: int) -> list[Sentence]:
     """References of the books, with their keywords; runs in a child process."""
     from toolkit.generate.keywords import keywords
     from toolkit.generate.sentinels import infill_input, infill_output
 
-    run = run_settings(data, "none", references=wanted, seed=seed)
-    found = []
+    run = run_settings(data, "none", references=references, seed=seed)
+    sentences = []
     for row in run.input_rows():
-        own = keywords(row.reference)
-        if row.reason is None and own:
-            asked = [(infill_input([one.text], "", ""), infill_output(row.reference, [one])) for one in own]
+        words = keywords(row.reference)
+        if row.reason is None and words:
+            prompts = [
+                (infill_input([keyword.text], "", ""), infill_output(row.reference, [keyword])) for keyword in words
+            ]
             before, after = row.context_before or "", row.context_after or ""
-            found.append(Sentence(row.reference, before, after, [one.text for one in own], asked))
-    return found
+            sentences.append(Sentence(row.reference, before, after, [keyword.text for keyword in words], prompts))
+    return sentences
 
 
 def run_settings(text: str, folder: str, **changed: Any) -> ParaNetRun:
@@ -102,14 +104,14 @@ def paths(infiller: str) -> tuple[str, str]:
 
 def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     """The figures of both engines, and their ratio."""
-    wanted = str(arguments.data), arguments.sentences, arguments.seed
-    sentences, _ = in_child(read_sentences, *wanted)
+    request = str(arguments.data), arguments.sentences, arguments.seed
+    sentences, _ = in_child(read_sentences, *request)
     (infiller, encoder), _ = in_child(paths, arguments.model)
     settings = arguments.beam, arguments.threads, arguments.rounds, arguments.seed
     job = Job(infiller, encoder, sentences, arguments.few, *settings)
     (bfloat16, int8), _ = in_child(numbers_of)
     part = replace(job, sentences=sentences[: arguments.few], few=max(1, arguments.few // 4), rounds=1)
-    tried = {
+    speeds = {
         dtype: in_child(one_by_one, part, dtype)[0]["pairs_per_second"]
         for dtype in ("float32", *["bfloat16"] * bfloat16)
     }
@@ -117,7 +119,9 @@ def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     for name, work in ENGINES.items():
         if name == "ours_int8" and not int8:
             continue
-        dtype = "int8" if name == "ours_int8" else "auto" if work is ours else max(tried, key=lambda one: tried[one])
+        dtype = (
+            "int8" if name == "ours_int8" else "auto" if work is ours else max(speeds, key=lambda kind: speeds[kind])
+        )
         results[name] = in_processes(work, jobs_of(job, name), dtype) | {"dtype": dtype}
         print(f"{name}: {results[name]['pairs_per_second']} pairs/s", file=sys.stderr)
     lines = [
@@ -142,7 +146,7 @@ def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
 def jobs_of(job: Job, engine: str) -> list[Job]:
     """What each process of an engine does."""
     if engine == "without_context":
-        return [replace(job, sentences=[replace(one, before="", after="") for one in job.sentences])]
+        return [replace(job, sentences=[replace(sentence, before="", after="") for sentence in job.sentences])]
     if engine.endswith("_processes"):
         parts = [job.sentences[n :: job.threads] for n in range(job.threads)]
         return [replace(job, sentences=part, few=max(1, job.few // job.threads), threads=1) for part in parts]
@@ -153,13 +157,13 @@ def in_processes(work: Callable[[Job, str], dict[str, Any]], jobs: list[Job], dt
     """The figures of an engine that has a process for each job: their pairs/s and memory in all, and those of each."""
     with ExitStack() as stack:
         processes = [stack.enter_context(child(send_result, work, job, dtype)) for job in jobs]
-        found = [process.received() for process in processes]
-    own = [figures for figures, _ in found]
-    return own[0] | {
-        "pairs_per_second": round(sum(one["pairs_per_second"] for one in own), 4),
-        "seconds": [one["seconds"] for one in own] if len(own) > 1 else own[0]["seconds"],
-        "sentences": sum(one["sentences"] for one in own),
-        "peak_megabytes": round(sum(peak for _, peak in found), 1),
+        results = [process.received() for process in processes]
+    parts = [figures for figures, _ in results]
+    return parts[0] | {
+        "pairs_per_second": round(sum(part["pairs_per_second"] for part in parts), 4),
+        "seconds": [part["seconds"] for part in parts] if len(parts) > 1 else parts[0]["seconds"],
+        "sentences": sum(part["sentences"] for part in parts),
+        "peak_megabytes": round(sum(peak for _, peak in results), 1),
     }
 
 
@@ -220,16 +224,16 @@ def memory(data: Path, sentences: int) -> tuple[dict, dict[str, float]]:
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "sentences": {},
     }
-    for some in (sentences // part for part in MEMORY_PARTS):
+    for size in (sentences // part for part in MEMORY_PARTS):
         with tempfile.TemporaryDirectory() as folder:
             text = f"{folder}/book.txt"
-            in_child(write_books, str(data), some, text)
+            in_child(write_books, str(data), size, text)
             steps = {}
             for name, step in STEPS.items():
-                figures, peak = in_child(step, text, folder, some)
+                figures, peak = in_child(step, text, folder, size)
                 steps[name] = figures | {"peak_megabytes": peak}
-                print(f"{some} sentences, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
-        results["sentences"][str(some)] = steps
+                print(f"{size} sentences, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
+        results["sentences"][str(size)] = steps
     peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["sentences"].values()]
     return results, {
         "memory_growth": round(peaks[1] / peaks[0], 3),

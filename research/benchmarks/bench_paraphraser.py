@@ -9,7 +9,7 @@ paraphrased. Text goes in and text comes out, so segmentation counts. The models
 
 - `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses some of them by
   guards and by the cosine of an encoder, and groups and ranks them, which the peers do not.
-- `ours_equal_int8`: the same in int8, which T5 does not have; both others are in bfloat16 or float32 (`--dtype auto`).
+- `ours_equal_int8`: the same in int8; both others are in bfloat16 or float32 (`--dtype auto`).
 - `ours`: `Paraphraser` as it is by default, which draws four times as many.
 - `one_by_one`: `generate` in a loop over the texts, as Parrot does: five samples (top-k 50, top-p 0.9), distinct ones.
 - `batched`: the same in padded batches of texts sorted by length, with the batch size that is fastest of some. Both in
@@ -79,23 +79,23 @@ def measure(
         job = Job(model, str(folder / "ct2"), size is None, texts, *settings)
         results: dict[str, Any] = {"model": about}
         for engine in arguments.engines:
-            found, peak = in_child(work[engine], job, engine)
-            results[engine] = found | {"peak_megabytes": peak}
-            print(f"{size or model} {engine}: {found['sentences_per_second']} texts/s", file=sys.stderr)
+            figures, peak = in_child(work[engine], job, engine)
+            results[engine] = figures | {"peak_megabytes": peak}
+            print(f"{size or model} {engine}: {figures['sentences_per_second']} texts/s", file=sys.stderr)
         if arguments.memory and size is None:
             results["memory"] = {
                 f"{count} texts": in_child(engines.streamed, job, count)[1]
                 for count in (arguments.memory // MEMORY_PART, arguments.memory)
             }
     ratios = {
-        prefix + peer: results[own]["sentences_per_second"] / results[peer]["sentences_per_second"]
-        for own, prefix in OURS.items()
+        prefix + peer: results[key]["sentences_per_second"] / results[peer]["sentences_per_second"]
+        for key, prefix in OURS.items()
         for peer in PEERS
-        if own in results and peer in results
+        if key in results and peer in results
     }
     if "memory" in results:
-        small, all_of_them = results["memory"].values()
-        ratios["memory_growth"] = all_of_them / small
+        small, large = results["memory"].values()
+        ratios["memory_growth"] = large / small
     return results, {f"{name}_{size}" if size else name: ratio for name, ratio in ratios.items()}
 
 
@@ -117,20 +117,20 @@ def main() -> None:
     texts, training = (
         [english for _, english in fields(arguments.data / TATOEBA.format(split))] for split in ("test", "train")
     )
-    for some in (texts, training):
-        chance.shuffle(some)  # the files are sorted by length
+    for pool in (texts, training):
+        chance.shuffle(pool)  # the files are sorted by length
     results: dict[str, Any] = {}
     ratios: dict[str, float] = {}
     for size in (None, *arguments.sizes):
         count = arguments.texts // SIZED_PART if size else arguments.texts
-        found, more = measure(arguments, size, texts[:count], training)
-        results[size or "starter"] = found
+        figures, more = measure(arguments, size, texts[:count], training)
+        results[size or "starter"] = figures
         ratios |= more
     lines = [
-        [f"{size} {name}", *(number(found[name][key]) for key in KEYS)]
-        for size, found in results.items()
+        [f"{size} {name}", *(number(by_engine[name][key]) for key in KEYS)]
+        for size, by_engine in results.items()
         for name in arguments.engines
-        if name in found
+        if name in by_engine
     ]
     print(table(["engine", *KEYS], lines))
     report.write(arguments.json, arguments.seed, results, ratios)

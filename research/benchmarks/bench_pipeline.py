@@ -97,7 +97,7 @@ def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     """The figures of the pipeline, and in turns with it those of another checkout, `rounds` times: medians."""
     rounds = [(pipeline(arguments), measure_before(arguments)) for _ in range(arguments.rounds)]
     figures, ratios = rounds[0][0]
-    speeds = [found["sentences_per_second"] for (found, _), _ in rounds]
+    speeds = [result["sentences_per_second"] for (result, _), _ in rounds]
     before = [speed for _, speed in rounds]
     figures |= {"sentences_per_second_by_round": speeds, "sentences_per_second_before": before}
     return figures, ratios | {"pipeline_before": round(median(speeds) / median(before), 3)}
@@ -182,16 +182,16 @@ def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "lines": {},
     }
-    for some in (lines // 100, lines // 10, lines):
+    for size in (lines // 100, lines // 10, lines):
         with tempfile.TemporaryDirectory() as folder:
             bitext = Path(folder, "bitext.tsv")
-            write_lines(data, some, bitext)
+            write_lines(data, size, bitext)
             steps = {}
             for name, step in STEPS.items():
                 figures, peak = in_child(step, str(bitext), folder)
                 steps[name] = figures | {"peak_megabytes": peak}
-                print(f"{some} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
-        results["lines"][str(some)] = steps
+                print(f"{size} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
+        results["lines"][str(size)] = steps
     peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["lines"].values()]
     return results, {"memory_growth": round(peaks[2] / peaks[1], 3)}
 

@@ -48,7 +48,7 @@ def measure(engine: str, threads: int) -> dict[str, Any]:
     read: list[int] = []
     if paraphraser.critic:
         paraphraser.critic.model.register_forward_pre_hook(
-            lambda _module, _positional, named: read.append(named["input_ids"].numel()), with_kwargs=True
+            lambda _module, _positional, keywords: read.append(keywords["input_ids"].numel()), with_kwargs=True
         )
     began = time.perf_counter()
     candidates = paraphraser.candidates(texts, n=1, progress=False)
@@ -57,7 +57,7 @@ def measure(engine: str, threads: int) -> dict[str, Any]:
         "sentences_per_second": len(texts) / seconds,
         "words_per_sentence": sum(len(text.split()) for text in texts) / len(texts),
         "candidates_per_sentence": sum(map(len, candidates)) / len(texts),
-        "with_an_output": sum(any(c.rank == 0 for c in some) for some in candidates) / len(texts),
+        "with_an_output": sum(any(c.rank == 0 for c in group) for group in candidates) / len(texts),
         "language_model_tokens_per_sentence": sum(read) / len(texts),
         "language_model": paraphraser.critic and paraphraser.critic.signature,
     }
@@ -68,11 +68,11 @@ def operations(threads: int) -> float:
     import torch
 
     torch.set_num_threads(threads)
-    one = torch.randn(SIDE, SIDE)
-    one @ one
+    matrix = torch.randn(SIDE, SIDE)
+    matrix @ matrix
     began = time.perf_counter()
     for _ in range(PRODUCTS):
-        one @ one
+        matrix @ matrix
     return PRODUCTS * 2 * SIDE**3 / (time.perf_counter() - began) / 1e9
 
 

@@ -65,9 +65,9 @@ def write_corpus(folder: str, pairs: int, seed: int) -> None:
             columns.append(words.take(pa.array((mixed >> np.uint64(33)) % np.uint64(WORDS))))
         return pa.compute.binary_join_element_wise(*columns, " ")
 
-    def struct(of: type, count: int, **given: pa.Array) -> pa.StructArray:
+    def struct(of: type, count: int, **arrays: pa.Array) -> pa.StructArray:
         fields = list(schema(of))
-        columns = [given.get(field.name, pa.nulls(count, field.type)).cast(field.type) for field in fields]
+        columns = [arrays.get(field.name, pa.nulls(count, field.type)).cast(field.type) for field in fields]
         return pa.StructArray.from_arrays(columns, fields=fields)
 
     run, flat = Path(folder, "run"), Path(folder, "flat")
@@ -117,13 +117,13 @@ def ours(folder: str, choice: str) -> dict[str, float]:
     from toolkit.select.corpus import CUT, write_choice
 
     settings = BestBy(**CHOICES[choice])  # type: ignore[arg-type]
-    with tempfile.TemporaryDirectory(dir=folder) as chosen:
+    with tempfile.TemporaryDirectory(dir=folder) as output:
         rule = partial(refuse_but_best, settings=settings, lang="en", lines=0)
-        write_choice(finished_shards(Path(folder, "run")), {}, rule, Path(chosen))
+        write_choice(finished_shards(Path(folder, "run")), {}, rule, Path(output))
         seconds = time.perf_counter() - begin
-        written = sum(path.stat().st_size for path in Path(chosen).iterdir())
-        selected = json.loads(Path(chosen, CUT).read_text())["selected"]
-    return {"seconds": seconds, "selected": selected, "written_megabytes": written / 1e6}
+        size = sum(path.stat().st_size for path in Path(output).iterdir())
+        selected = json.loads(Path(output, CUT).read_text())["selected"]
+    return {"seconds": seconds, "selected": selected, "written_megabytes": size / 1e6}
 
 
 def by_polars(folder: str, choice: str) -> dict[str, float]:
@@ -136,34 +136,34 @@ def by_polars(folder: str, choice: str) -> dict[str, float]:
     pairs = pairs.unique(["reference", "text"], keep="first", maintain_order=True)
     if choice == "best_per_reference":
         pairs = pairs.unique(["reference"], keep="first", maintain_order=True)
-    kept = pairs.select("id").collect(engine="streaming")
+    ids = pairs.select("id").collect(engine="streaming")
     if choice == "best_pairs":
-        kept = kept.head(round(len(kept) / 2))
-    with tempfile.TemporaryDirectory(dir=folder) as chosen:
-        kept.write_parquet(f"{chosen}/kept.parquet")
+        ids = ids.head(round(len(ids) / 2))
+    with tempfile.TemporaryDirectory(dir=folder) as output:
+        ids.write_parquet(f"{output}/kept.parquet")
         seconds = time.perf_counter() - begin
-    return {"seconds": seconds, "selected": len(kept)}
+    return {"seconds": seconds, "selected": len(ids)}
 
 
-def measured(pairs: int, seed: int, peers: bool, rounds: int) -> dict[str, dict]:
+def choice_figures(pairs: int, seed: int, peers: bool, rounds: int) -> dict[str, dict]:
     """The figures of every choice on a corpus."""
-    found: dict[str, dict] = {}
+    results: dict[str, dict] = {}
     engines = {"ours": ours} | ({"polars": by_polars} if peers else {})
     with tempfile.TemporaryDirectory(dir=".") as folder:
         in_child(write_corpus, folder, pairs, seed)
         size = sum(path.stat().st_size for path in Path(folder, "run").iterdir()) / 1e6
         for choice in CHOICES:
-            found[choice] = {}
+            results[choice] = {}
             for _ in range(rounds):
                 for name, engine in engines.items():
                     result, peak = in_child(engine, folder, choice)
-                    seconds = [*found[choice].get(name, {}).get("seconds", []), round(result["seconds"], 2)]
-                    found[choice][name] = result | {"seconds": seconds, "peak_megabytes": peak}
+                    seconds = [*results[choice].get(name, {}).get("seconds", []), round(result["seconds"], 2)]
+                    results[choice][name] = result | {"seconds": seconds, "peak_megabytes": peak}
                     print(f"{pairs:,} {choice} {name}: {result['seconds']:.1f} s, {peak:.0f} MB", file=sys.stderr)
-            selected = {name: one["selected"] for name, one in found[choice].items()}
+            selected = {name: figures["selected"] for name, figures in results[choice].items()}
             if len(set(selected.values())) > 1:
                 sys.exit(f"bench_selection.py: wanted equal numbers of pairs for {choice}, got {selected}")
-    return found | {"corpus_megabytes": {"run": round(size)}}
+    return results | {"corpus_megabytes": {"run": round(size)}}
 
 
 def main() -> None:
@@ -176,20 +176,21 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_unfair(arguments.busy)
-    few, all_pairs = (
-        measured(count, arguments.seed, True, arguments.rounds) for count in (arguments.pairs // 10, arguments.pairs)
+    tenth, all_pairs = (
+        choice_figures(count, arguments.seed, True, arguments.rounds)
+        for count in (arguments.pairs // 10, arguments.pairs)
     )
     ratios = {}
     for choice in CHOICES:
-        seconds = {name: min(one["seconds"]) for name, one in all_pairs[choice].items()}
+        seconds = {name: min(engine["seconds"]) for name, engine in all_pairs[choice].items()}
         ratios[choice] = round(seconds["polars"] / seconds["ours"], 3)
-        ratios[f"{choice}_growth"] = round(seconds["ours"] / (10 * min(few[choice]["ours"]["seconds"])), 3)
+        ratios[f"{choice}_growth"] = round(seconds["ours"] / (10 * min(tenth[choice]["ours"]["seconds"])), 3)
     lines = []
     for choice in CHOICES:
-        figures = ((min(one["seconds"]), one["peak_megabytes"]) for one in all_pairs[choice].values())
+        figures = ((min(engine["seconds"]), engine["peak_megabytes"]) for engine in all_pairs[choice].values())
         lines.append([choice, *(number(value, 0) for two in figures for value in two)])
     print(table(["choice", "ours: s", "MB", "polars: s", "MB"], lines))
-    results = {str(arguments.pairs // 10): few, str(arguments.pairs): all_pairs}
+    results = {str(arguments.pairs // 10): tenth, str(arguments.pairs): all_pairs}
     report.write(arguments.json, arguments.seed, results, ratios)
 
 

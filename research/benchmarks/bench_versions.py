@@ -105,7 +105,7 @@ def rewritten(data: Path, folder: Path, chunking: dict | bool | None) -> Path:
     return folder
 
 
-def sent(data: Path, storage: Path) -> int:
+def send(data: Path, storage: Path) -> int:
     """Send the files of a version into a storage; return the bytes that hf_xet sent."""
     import hf_xet
 
@@ -116,7 +116,7 @@ def sent(data: Path, storage: Path) -> int:
     return sum(path.stat().st_size for path in xorbs)
 
 
-def measured(first: Path, second: Path, folder: Path) -> dict:
+def version_bytes(first: Path, second: Path, folder: Path) -> dict:
     """The bytes of a second version after a first one, for each way to write its files."""
     from toolkit.system.contents import hash_file
 
@@ -130,11 +130,11 @@ def measured(first: Path, second: Path, folder: Path) -> dict:
         storage = folder / f"{second.parent.name}-{name}"
         storage.mkdir()
         parts = [rewritten(data, storage / data.parent.name, chunking) for data in (first, second)]
-        before = sent(parts[0], storage)
+        before = send(parts[0], storage)
         figures[name] = {
             "first": before,
             "files": sum(file.stat().st_size for file in parts[1].rglob("*.parquet")),
-            "second": sent(parts[1], storage) - before,
+            "second": send(parts[1], storage) - before,
         }
     return figures
 
@@ -159,10 +159,14 @@ def main() -> None:
         folder = Path(name)
         before = packaged(rows_of(first), folder, "1.0.0")
         for number, (change, make) in enumerate(versions.items()):
-            results[change] = measured(before, packaged(make(), folder, f"1.{number + 1}.0"), folder)
+            results[change] = version_bytes(before, packaged(make(), folder, f"1.{number + 1}.0"), folder)
             print(change, results[change])
-    ratios = {f"{change}_git_lfs": one["git_lfs"] / one["ours"]["second"] for change, one in results.items()}
-    ratios |= {f"{change}_plain": one["plain"]["second"] / one["ours"]["second"] for change, one in results.items()}
+    ratios = {
+        f"{change}_git_lfs": figures["git_lfs"] / figures["ours"]["second"] for change, figures in results.items()
+    }
+    ratios |= {
+        f"{change}_plain": figures["plain"]["second"] / figures["ours"]["second"] for change, figures in results.items()
+    }
     ratios = {name: round(ratio, 2) for name, ratio in ratios.items()}
     report.write(options.json, SEED, {"rows": len(first), **results}, ratios)
 

@@ -103,8 +103,8 @@ def timed(job: Job, decoders: dict[str, Decode]) -> dict[str, dict]:
 
 def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
     """The figures of one decoder over its rounds."""
-    wanted = len(job.sources) * job.samples
-    assert all(len(token_counts) == wanted for token_counts in lengths), f"wanted {wanted} samples a round"
+    count = len(job.sources) * job.samples
+    assert all(len(token_counts) == count for token_counts in lengths), f"wanted {count} samples a round"
     pooled = [length for token_counts in lengths for length in token_counts]
     per_token = statistics.median(
         second / sum(token_counts) for second, token_counts in zip(seconds, lengths, strict=True)
@@ -142,7 +142,7 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
 
     model = load(job, dtype)
     pad = model.config.pad_token_id
-    given = 1 + (model.generation_config.forced_bos_token_id is not None)  # tokens that no engine counts
+    offset = 1 + (model.generation_config.forced_bos_token_id is not None)  # tokens that no engine counts
 
     def decode(number: int) -> list[int]:
         torch.manual_seed(job.seed + number)
@@ -157,9 +157,9 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
                 top_k=job.top_k,
                 num_beams=1,
                 num_return_sequences=job.samples,
-                max_new_tokens=job.max_tokens + given - 1,
+                max_new_tokens=job.max_tokens + offset - 1,
             )
-            lengths += (output[:, given:] != pad).sum(1).tolist()
+            lengths += (output[:, offset:] != pad).sum(1).tolist()
         return lengths
 
     return timed(job, {f"generate_{'fp32' if dtype == 'float32' else 'bf16'}": decode})
@@ -233,13 +233,13 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
         return lengths
 
     name = "ours" if dtype == "bfloat16" else f"ours_{dtype}"
-    found = timed(
+    results = timed(
         job, {name: lambda number: decode(number, False), f"{name}_constrained": lambda number: decode(number, True)}
     )
     for constrained, of in ((False, name), (True, f"{name}_constrained")):
-        tokens = found[of]["mean_tokens"] * len(job.sources) * job.samples
-        found[of] |= {"tokens_per_row": round(tokens / rows[constrained], 3), "batch_rows": BATCH_ROWS}
-    return found
+        tokens = results[of]["mean_tokens"] * len(job.sources) * job.samples
+        results[of] |= {"tokens_per_row": round(tokens / rows[constrained], 3), "batch_rows": BATCH_ROWS}
+    return results
 
 
 ENGINES: dict[str, tuple[Callable[[Job, str], dict[str, dict]], str]] = {
@@ -285,14 +285,14 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     table = WordTable.of(pieces.surfaces(), pieces.eos)
 
     def search(numbers: Sequence[int], sets: list[ConstraintSet] | None) -> list[list[int]]:
-        found: list[list[int]] = []
+        best_ids: list[list[int]] = []
         for part in batches(numbers, job.batch):
             constraints = LexicalConstraints.of([sets[i] for i in part], table, pieces.spell) if sets else None
             best = beam_search(
                 engine, [job.sources[i] for i in part], job.beam, job.max_tokens, constraints=constraints
             )
-            found += [hypotheses[0].ids for hypotheses in best]
-        return found
+            best_ids += [hypotheses[0].ids for hypotheses in best]
+        return best_ids
 
     searches: dict[str, Search] = {f"ours_{dtype}": lambda numbers: search(numbers, None)}
     for name, sets in job.sets.items():
@@ -308,7 +308,7 @@ def generate_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     pad, eos = model.config.pad_token_id, model.config.eos_token_id
 
     def search(numbers: Sequence[int]) -> list[list[int]]:
-        found: list[list[int]] = []
+        hypotheses: list[list[int]] = []
         for part in batches(numbers, job.batch):
             sources = [job.sources[i] for i in part]
             longest = max(map(len, sources))
@@ -320,8 +320,8 @@ def generate_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
                 num_beams=job.beam,
                 max_new_tokens=job.max_tokens,
             )
-            found += [ended(row, eos, pad) for row in output[:, 1:].tolist()]
-        return found
+            hypotheses += [ended(row, eos, pad) for row in output[:, 1:].tolist()]
+        return hypotheses
 
     return searched(job, {f"generate_{dtype}": search})
 

@@ -70,7 +70,7 @@ def random_model(
     dtype: torch.dtype,
     device: torch.device,
     eos_bias: float,
-    trained: bool = False,
+    for_training: bool = False,
 ) -> MarianMTModel:
     """A Marian model with random weights; the greater `eos_bias`, the shorter are its outputs.
 
@@ -99,7 +99,7 @@ def random_model(
     model.generation_config = GenerationConfig.from_model_config(config)
     model.final_logits_bias[0, 0] = eos_bias
     model.to(device, dtype)
-    if device.type == "cuda" and not trained:
+    if device.type == "cuda" and not for_training:
         prepare_for_gpu(model)
     return model
 
@@ -186,18 +186,18 @@ class Check:
             engine = shared_engine(random_model(2, 128, 1001, dtype, device, eos_bias), way)
             hypotheses = beam_search(engine, sources, BEAM, steps, 2)
             return (
-                [one.ids for one in sample(engine, sources, forbidden, keys, TOP_K, steps)],
-                [one.ids for some in hypotheses for one in some],
+                [output.ids for output in sample(engine, sources, forbidden, keys, TOP_K, steps)],
+                [hypothesis.ids for beam in hypotheses for hypothesis in beam],
                 log_likelihood(engine, sources, outputs, 200),
             )
 
         here = on(torch.device("cpu"), torch.float32, 1.0, "torch")
         there = {way: on(self.device, torch.float32, 1.0, way) for way in WAYS}
         equal = {
-            way: [sum(map(list.__eq__, a, b)) / len(a) for a, b in zip(here[:2], found[:2], strict=True)]
-            for way, found in there.items()
+            way: [sum(map(list.__eq__, a, b)) / len(a) for a, b in zip(here[:2], results[:2], strict=True)]
+            for way, results in there.items()
         }
-        gap = max(abs(a - b) for found in there.values() for a, b in zip(here[2], found[2], strict=True))
+        gap = max(abs(a - b) for results in there.values() for a, b in zip(here[2], results[2], strict=True))
         exact, low, again = (
             on(self.device, d, -20.0, DEFAULT) for d in (torch.float64, torch.bfloat16, torch.bfloat16)
         )
@@ -220,9 +220,9 @@ class Check:
         product = self.milliseconds(lambda: left @ right)
         memory = torch.empty(many, dtype=torch.uint8, device=self.device)
         copy = self.milliseconds(lambda: memory.clone())
-        few = torch.zeros(16, device=self.device)
+        vector = torch.zeros(16, device=self.device)
         count = 10 if self.tiny else 1000
-        launches = self.milliseconds(lambda: [few.add_(1) for _ in range(count)])
+        launches = self.milliseconds(lambda: [vector.add_(1) for _ in range(count)])
         return {
             "product_tflops": 2 * side**3 / product / 1e9,
             "copy_gb_per_second": 2 * many / copy / 1e6,
@@ -272,13 +272,13 @@ class Check:
                 self.synchronize()
                 seconds = time.perf_counter() - began
                 of_way |= {
-                    f"{run}tokens_per_second": sum(len(one.ids) for one in outputs[way]) / seconds,
+                    f"{run}tokens_per_second": sum(len(output.ids) for output in outputs[way]) / seconds,
                     f"{run}step_ms": 1e3 * seconds / engine.steps,
                 }
             of_way |= {"rows_per_second": engine.rows / seconds, "steps": engine.steps}
             if self.device.type == "cuda":
                 of_way["memory_gib"] = torch.cuda.max_memory_reserved() / 2**30
-            equal = [one.ids == other.ids for one, other in zip(outputs["torch"], outputs[way], strict=True)]
+            equal = [base.ids == output.ids for base, output in zip(outputs["torch"], outputs[way], strict=True)]
             figures[way] = of_way | {"samples_equal": sum(equal) / len(equal)}
         return figures
 
@@ -298,7 +298,7 @@ class Check:
             return int(output[:, 1:].ne(pad).sum())
 
         def sampled() -> int:
-            return sum(len(one.ids) for one in sample(engine, sources[:sentences], None, used_keys, TOP_K, STEPS))
+            return sum(len(output.ids) for output in sample(engine, sources[:sentences], None, used_keys, TOP_K, STEPS))
 
         work: dict[str, Callable[[], int]] = {
             "sampled_tokens": sampled,
@@ -306,7 +306,9 @@ class Check:
                 ids[:sentences], do_sample=True, top_k=TOP_K, num_return_sequences=samples
             ),
             "beam_tokens": lambda: sum(
-                len(one.ids) for some in beam_search(engine, sources[:of_beam], BEAM, STEPS) for one in some
+                len(hypothesis.ids)
+                for beam in beam_search(engine, sources[:of_beam], BEAM, STEPS)
+                for hypothesis in beam
             ),
             "beam_tokens_by_generate": lambda: generated(ids[:of_beam], do_sample=False, num_beams=BEAM),
         }
@@ -373,7 +375,7 @@ class Check:
     def training(self, layers: int, width: int, batch_tokens: int, attention: str) -> Figures:
         """Steps of a translator's training, Muon and AdamW, without reading and segmenting text."""
         vocabulary = 501 if self.tiny else TRAINING_VOCABULARY
-        model = random_model(layers, width, vocabulary, torch.float32, self.device, 0.0, trained=True).train()
+        model = random_model(layers, width, vocabulary, torch.float32, self.device, 0.0, for_training=True).train()
         model.set_attn_implementation(attention)
         loss_of, optimizer_list = TranslationLoss(model, 0.1), optimizers(model, 1e-4, "muon")
         ids = torch.randint(1, vocabulary - 1, (batch_tokens // TRAINING_LENGTH, TRAINING_LENGTH), device=self.device)

@@ -183,7 +183,9 @@ def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int)
 def lengths_of(model: PreTrainedModel, sources: list[list[int]], each: int, max_tokens: int) -> list[int]:
     """The length of `each` samples of every sentence, EOS counted."""
     seeds = list(range(each * len(sources)))
-    return [len(one.ids) for one in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)]
+    return [
+        len(output.ids) for output in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)
+    ]
 
 
 def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tuple[list[list[int]], list[list]]:

@@ -64,22 +64,22 @@ class Job:
     seed: int
 
 
-def measured(job: Job, work: Callable[[list[Sentence], defaultdict], list[str]], count: int) -> dict[str, Any]:
+def engine_figures(job: Job, work: Callable[[list[Sentence], defaultdict], list[str]], count: int) -> dict[str, Any]:
     """The figures of an engine: pairs per second, the median of the rounds, and the share of each stage."""
     work(job.sentences[: job.few], defaultdict(float))
     stages: defaultdict[str, float] = defaultdict(float)
-    seconds, said = [], []
+    seconds, outputs = [], []
     for _ in range(job.rounds):
         begin = time.perf_counter()
-        said = work(job.sentences[:count], stages)
+        outputs = work(job.sentences[:count], stages)
         seconds.append(time.perf_counter() - begin)
     total = sum(stages.values())
     return {
         "pairs_per_second": round(count / statistics.median(seconds), 4),
-        "seconds": [round(one, 3) for one in seconds],
+        "seconds": [round(second, 3) for second in seconds],
         "sentences": count,
         "shares": {name: round(spent / total, 4) for name, spent in stages.items()},
-        "examples": [[one.text, text] for one, text in zip(job.sentences[:3], said, strict=False)],
+        "examples": [[sentence.text, text] for sentence, text in zip(job.sentences[:3], outputs, strict=False)],
     }
 
 
@@ -101,7 +101,7 @@ def ours(job: Job, dtype: str) -> dict[str, Any]:
     from toolkit.select.rank import rank_by_ranking
 
     torch.set_num_threads(job.threads)
-    model, encoder, own = load_infiller(job.infiller, dtype, "cpu", "en"), load_encoder(job.encoder), ParaNet()
+    model, encoder, builder = load_infiller(job.infiller, dtype, "cpu", "en"), load_encoder(job.encoder), ParaNet()
     informative = infill.informative
 
     def work(sentences: list[Sentence], stages: defaultdict) -> list[str]:
@@ -110,23 +110,23 @@ def ours(job: Job, dtype: str) -> dict[str, Any]:
         def timed_informative(*arguments: Any) -> Any:
             nonlocal inside
             begin = time.perf_counter()
-            found = informative(*arguments)
+            result = informative(*arguments)
             inside += time.perf_counter() - begin
-            return found
+            return result
 
         vars(infill)["informative"] = timed_informative
-        rows = [Row(str(n), "", None, None, one.text, "en", "train", one.before, one.after)
-                for n, one in enumerate(sentences)]  # fmt: skip
-        rows_at_once, tokens_at_once = own.batch_sizes["batch_rows"], own.batch_sizes["batch_tokens"]
+        rows = [Row(str(n), "", None, None, sentence.text, "en", "train", sentence.before, sentence.after)
+                for n, sentence in enumerate(sentences)]  # fmt: skip
+        rows_at_once, tokens_at_once = builder.batch_sizes["batch_rows"], builder.batch_sizes["batch_tokens"]
         settings = (PERMUTATIONS, DROP_RATE, job.beam, rows_at_once, tokens_at_once, job.seed)
         steps: dict[str, Callable] = {
-            "infilling": lambda some: infill.infill_rows(some, model, STOP_WORDS, None, *settings),
+            "infilling": lambda input_rows: infill.infill_rows(input_rows, model, STOP_WORDS, None, *settings),
             "copies": refuse_repeats,
-            "semantic score": lambda some: semantic_rows(some, encoder, own.batch_texts),
-            "fluency": lambda some: fluency_rows(some, model, tokens_at_once),
+            "semantic score": lambda input_rows: semantic_rows(input_rows, encoder, builder.batch_texts),
+            "fluency": lambda input_rows: fluency_rows(input_rows, model, tokens_at_once),
             "diversity": diversity_rows,
-            "sum": lambda some: comprehensive_rows(some, own.weights),
-            "choice": lambda some: rank_by_ranking(some, 1),
+            "sum": lambda input_rows: comprehensive_rows(input_rows, builder.weights),
+            "choice": lambda input_rows: rank_by_ranking(input_rows, 1),
         }
         for name, step in steps.items():
             begin = time.perf_counter()
@@ -136,7 +136,7 @@ def ours(job: Job, dtype: str) -> dict[str, Any]:
         stages["keywords by p(S | k)"] += inside
         return [row.paraphrases[0].text if row.paraphrases else "" for row in rows]
 
-    return measured(job, work, len(job.sentences))
+    return engine_figures(job, work, len(job.sentences))
 
 
 def one_by_one(job: Job, dtype: str) -> dict[str, Any]:
@@ -157,17 +157,17 @@ def one_by_one(job: Job, dtype: str) -> dict[str, Any]:
     encoder = SentenceTransformer(job.encoder, device="cpu")
 
     @torch.inference_mode()
-    def log_likelihood(read: str, said: str) -> tuple[float, int]:
-        ids = tokenizer(said, return_tensors="pt").input_ids
+    def log_likelihood(read: str, output: str) -> tuple[float, int]:
+        ids = tokenizer(output, return_tensors="pt").input_ids
         loss = model(**tokenizer(read, return_tensors="pt"), labels=ids).loss
         return -float(loss) * ids.shape[1], ids.shape[1]
 
     @torch.inference_mode()
-    def filled(order: list[str], one: Sentence) -> str:
+    def filled(order: list[str], sentence: Sentence) -> str:
         masked = " ".join(f"<extra_id_{n}> {word}" for n, word in enumerate(order)) + f" <extra_id_{len(order)}>"
-        read = tokenizer(f"{one.before} {masked} {one.after}".strip(), return_tensors="pt")
-        most = 2 * len(tokenizer(one.text).input_ids) + 10 + len(order) + 2
-        ids = model.generate(**read, num_beams=job.beam, max_new_tokens=most)
+        read = tokenizer(f"{sentence.before} {masked} {sentence.after}".strip(), return_tensors="pt")
+        limit = 2 * len(tokenizer(sentence.text).input_ids) + 10 + len(order) + 2
+        ids = model.generate(**read, num_beams=job.beam, max_new_tokens=limit)
         parts = MARK.split(str(tokenizer.decode(ids[0], skip_special_tokens=False)))
         gaps = {mark: gap.replace("</s>", "").strip() for mark, gap in zip(parts[1::2], parts[2::2], strict=False)}
         between = [gaps.get(f"<extra_id_{n}>", "") for n in range(len(order) + 1)]
@@ -175,23 +175,23 @@ def one_by_one(job: Job, dtype: str) -> dict[str, Any]:
 
     def work(sentences: list[Sentence], stages: defaultdict) -> list[str]:
         chance, best = random.Random(job.seed), []
-        for one in sentences:
+        for sentence in sentences:
             begin = time.perf_counter()
-            dropped = round(len(one.keywords) * DROP_RATE)
-            scores = [log_likelihood(*asked)[0] for asked in one.asked] if dropped else []
+            dropped = round(len(sentence.keywords) * DROP_RATE)
+            scores = [log_likelihood(*pair)[0] for pair in sentence.asked] if dropped else []
             worst = sorted(range(len(scores)), key=scores.__getitem__)[:dropped]
-            kept = [word for n, word in enumerate(one.keywords) if n not in worst]
+            keywords = [word for n, word in enumerate(sentence.keywords) if n not in worst]
             stages["keywords by p(S | k)"] += time.perf_counter() - begin
             begin = time.perf_counter()
             orders: dict[tuple[str, ...], None] = {}
-            while len(orders) < min(PERMUTATIONS, math.factorial(len(kept))):
-                orders[tuple(chance.sample(kept, len(kept)))] = None
-            texts = list(dict.fromkeys(filled(list(order), one) for order in orders))
+            while len(orders) < min(PERMUTATIONS, math.factorial(len(keywords))):
+                orders[tuple(chance.sample(keywords, len(keywords)))] = None
+            texts = list(dict.fromkeys(filled(list(order), sentence) for order in orders))
             stages["infilling"] += time.perf_counter() - begin
             begin = time.perf_counter()
             semantic = []
             for text in texts:
-                vectors = encoder.encode([one.text, text], show_progress_bar=False)
+                vectors = encoder.encode([sentence.text, text], show_progress_bar=False)
                 semantic.append(float(encoder.similarity(vectors[:1], vectors[1:])))
             stages["semantic score"] += time.perf_counter() - begin
             begin = time.perf_counter()
@@ -199,20 +199,20 @@ def one_by_one(job: Job, dtype: str) -> dict[str, Any]:
             stages["fluency"] += time.perf_counter() - begin
             begin = time.perf_counter()
             sums = [
-                WEIGHTS[0] * near + WEIGHTS[1] * math.exp(total / count) + WEIGHTS[2] * diverse(one.text, text)
+                WEIGHTS[0] * near + WEIGHTS[1] * math.exp(total / count) + WEIGHTS[2] * diverse(sentence.text, text)
                 for near, (total, count), text in zip(semantic, fluent, texts, strict=True)
             ]
             best.append(texts[max(range(len(texts)), key=sums.__getitem__)])
             stages["choice"] += time.perf_counter() - begin
         return best
 
-    return measured(job, work, job.few)
+    return engine_figures(job, work, job.few)
 
 
 def diverse(reference: str, text: str) -> float:
     """Equation 2 of ParaNet, over words between spaces."""
-    one, other = reference.lower().split(), text.lower().split()
-    common, union = set(one) & set(other), set(one) | set(other)
-    moved = sum(abs(one.index(word) - other.index(word)) for word in common)
-    longest = max(len(one), len(other), 1)
+    reference_words, text_words = reference.lower().split(), text.lower().split()
+    common, union = set(reference_words) & set(text_words), set(reference_words) | set(text_words)
+    moved = sum(abs(reference_words.index(word) - text_words.index(word)) for word in common)
+    longest = max(len(reference_words), len(text_words), 1)
     return 0.5 * (1 - len(common) / max(1, len(union))) + 0.5 * moved / max(1, len(common)) / longest

@@ -61,10 +61,10 @@ def timed(job: Job, work: Work, texts: Sequence[str]) -> dict[str, Any]:
     assert len(outputs) == len(texts)
     return {
         "sentences_per_second": round(len(texts) / statistics.median(seconds), 3),
-        "seconds": [round(one, 3) for one in seconds],
+        "seconds": [round(second, 3) for second in seconds],
         "texts": len(texts),
         "outputs_of_a_text": round(statistics.mean(map(len, outputs)), 3),
-        "words_of_an_output": round(statistics.mean(len(o.split()) for some in outputs for o in some), 2),
+        "words_of_an_output": round(statistics.mean(len(o.split()) for group in outputs for o in group), 2),
         "examples": dict(zip(texts[:3], outputs[:3], strict=True)),
     }
 
@@ -92,9 +92,9 @@ def streamed(job: Job, texts: int) -> int:
     from toolkit.paraphraser.settings import Paraphrasing
 
     torch.set_num_threads(job.threads)
-    few = Paraphrasing(n=N, **EQUAL)
+    settings = Paraphrasing(n=N, **EQUAL)
     numbered = (f"{n} {text}" for n, text in enumerate(islice(cycle(job.texts), texts)))  # no two are equal
-    return sum(1 for _ in Paraphraser(job.model, settings=few).stream(numbered, progress=False))
+    return sum(1 for _ in Paraphraser(job.model, settings=settings).stream(numbered, progress=False))
 
 
 def generate(job: Job, name: str) -> dict[str, Any]:
@@ -104,14 +104,14 @@ def generate(job: Job, name: str) -> dict[str, Any]:
     """
     from toolkit.models.precision import has_bfloat16
 
-    one = name == "one_by_one"
+    single = name == "one_by_one"
     dtypes = ("float32", "bfloat16") if has_bfloat16("cpu") else ("float32",)
-    tried = {
+    speeds = {
         (dtype, size): generated(replace(job, rounds=1), dtype, size)["sentences_per_second"]
         for dtype in dtypes
-        for size in ((1,) if one else BATCHES)
+        for size in ((1,) if single else BATCHES)
     }
-    dtype, size = max(tried, key=lambda one: tried[one])
+    dtype, size = max(speeds, key=lambda pair: speeds[pair])
     return generated(job, dtype, size) | {"dtype": dtype, "batch": size}
 
 
@@ -134,17 +134,17 @@ def generated(job: Job, dtype: str, size: int) -> dict[str, Any]:
         longest = 2 * read["input_ids"].shape[1] + MORE_TOKENS
         kind = {"do_sample": True, "top_k": TOP_K, "top_p": TOP_P, "num_return_sequences": N, "num_beams": 1}
         ids = model.generate(**read, **kind, max_new_tokens=longest)
-        said = tokenizer.batch_decode(ids, skip_special_tokens=True)
-        return [distinct(said[n * N : (n + 1) * N]) for n in range(len(texts))]
+        outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [distinct(outputs[n * N : (n + 1) * N]) for n in range(len(texts))]
 
     def batched(texts: Sequence[str]) -> list[list[str]]:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        found: list[list[str]] = [[] for _ in texts]
+        groups: list[list[str]] = [[] for _ in texts]
         for begin in range(0, len(order), size):
             batch = order[begin : begin + size]
-            for i, some in zip(batch, paraphrase([texts[i] for i in batch]), strict=True):
-                found[i] = some
-        return found
+            for i, group in zip(batch, paraphrase([texts[i] for i in batch]), strict=True):
+                groups[i] = group
+        return groups
 
     return timed(job, batched, job.texts[: job.few] if size == 1 else job.texts)
 
@@ -162,7 +162,7 @@ def ctranslate2(job: Job, name: str) -> dict[str, Any]:
 
     def work(texts: Sequence[str]) -> list[list[str]]:
         read = [list(map(str, ids)) for ids in tokenizer(list(texts))["input_ids"]]
-        found = translator.translate_batch(
+        results = translator.translate_batch(
             read,
             beam_size=1,
             num_hypotheses=N,
@@ -172,9 +172,9 @@ def ctranslate2(job: Job, name: str) -> dict[str, Any]:
             max_batch_size=1024,
             batch_type="tokens",
         )
-        ids = [[int(piece) for piece in said] for one in found for said in one.hypotheses]
-        said = tokenizer.batch_decode(ids, skip_special_tokens=True)
-        return [distinct(said[n * N : (n + 1) * N]) for n in range(len(texts))]
+        ids = [[int(piece) for piece in hypothesis] for result in results for hypothesis in result.hypotheses]
+        outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [distinct(outputs[n * N : (n + 1) * N]) for n in range(len(texts))]
 
     return timed(job, work, job.texts)
 

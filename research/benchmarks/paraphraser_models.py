@@ -71,7 +71,7 @@ def write_model(folder: Path, checkpoint: str, texts: Sequence[str], seed: int, 
         "sizes_of": checkpoint,
         "parameters": model.num_parameters(),
         "tokens_of_a_text": round(mean, 2),
-        "tokens_of_an_output": [round(float(one), 2) for one in (np.mean(tokens), np.std(tokens))],
+        "tokens_of_an_output": [round(float(value), 2) for value in (np.mean(tokens), np.std(tokens))],
     }
 
 
@@ -108,8 +108,8 @@ def bart_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerBase:
         ),
     )
     raw.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
-    named: dict[str, Any] = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "attention_mask"], **named)
+    tokens: dict[str, Any] = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "attention_mask"], **tokens)
 
 
 @torch.inference_mode()
@@ -117,8 +117,8 @@ def fit_length(model: PreTrainedModel, sources: list[list[int]], mean: float, sl
     """Change the output row of EOS such that samples have `mean` tokens on average; return how many each has."""
     states, positions = opus_size.hidden_states(model, sources, FITTED_EACH, round(FITTED_STEPS * mean))
     gram = states.T @ states + RIDGE * torch.eye(states.shape[1], dtype=states.dtype)
-    wanted = torch.stack([slope * (positions - positions.mean()), torch.ones_like(positions)], 1)
-    growing, constant = (torch.linalg.solve(gram, states.T @ wanted) / SharedEngine(model).scale).float().T
+    targets = torch.stack([slope * (positions - positions.mean()), torch.ones_like(positions)], 1)
+    growing, constant = (torch.linalg.solve(gram, states.T @ targets) / SharedEngine(model).scale).float().T
     row = model.get_output_embeddings().weight[model.config.eos_token_id]
     lengths: list[int] = []
 

@@ -83,5 +83,5 @@ def possible(engines: Sequence[str], of_bfloat16: Collection[str] = ()) -> list[
     """
     whole = report.machine()
     int8 = whole["vnni"] and "avx512f" in report.processor("flags").split()
-    kept = [engine for engine in engines if int8 or "int8" not in engine or engine.startswith("ctranslate2")]
-    return [engine for engine in kept if whole["bf16"] or engine not in of_bfloat16]
+    names = [engine for engine in engines if int8 or "int8" not in engine or engine.startswith("ctranslate2")]
+    return [engine for engine in names if whole["bf16"] or engine not in of_bfloat16]

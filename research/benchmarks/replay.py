@@ -58,13 +58,13 @@ def record(settings: ParaBank2Run) -> Recording:
     recording = Recording()
 
     def sampled(engine: Any, sources: Sequence[list[int]], *rest: Any) -> list[Sample]:
-        drawn = sample(engine, sources, *rest)
-        each = len(drawn) // len(sources)
+        samples = sample(engine, sources, *rest)
+        each = len(samples) // len(sources)
         for n, source in enumerate(sources):
-            own = drawn[n * each : (n + 1) * each]
-            scores = torch.tensor([one.logprob for one in own], dtype=torch.float64)
-            recording.samples[tuple(source)] = pad([one.ids for one in own], NONE), scores
-        return drawn
+            part = samples[n * each : (n + 1) * each]
+            scores = torch.tensor([output.logprob for output in part], dtype=torch.float64)
+            recording.samples[tuple(source)] = pad([output.ids for output in part], NONE), scores
+        return samples
 
     def scored(engine: Any, inputs: Sequence[list[int]], outputs: Sequence[list[int]], *rest: Any) -> list[float]:
         scores = log_likelihood(engine, inputs, outputs, *rest)
@@ -93,11 +93,11 @@ def replay(settings: ParaBank2Run, recording: Recording) -> dict[str, float]:
 
     def sampled(engine: Any, sources: Sequence[list[int]], *rest: Any) -> list[Sample]:
         with clock.span(MODELS):
-            said, scores = zip(*(recording.samples[tuple(source)] for source in sources), strict=True)
-            steps = max(ids.shape[1] for ids in said)
-            joined = torch.cat([torch.nn.functional.pad(ids, (0, steps - ids.shape[1]), value=NONE) for ids in said])
+            tensors, scores = zip(*(recording.samples[tuple(source)] for source in sources), strict=True)
+            steps = max(ids.shape[1] for ids in tensors)
+            batch = torch.cat([torch.nn.functional.pad(ids, (0, steps - ids.shape[1]), value=NONE) for ids in tensors])
         with clock.span(OBJECTS):
-            return samples_of(joined, torch.cat(scores), len(said[0]), engine.eos)
+            return samples_of(batch, torch.cat(scores), len(tensors[0]), engine.eos)
 
     def likelihoods(inputs: Sequence[list[int]], outputs: Sequence[list[int]]) -> Tensor:
         with clock.span(MODELS):

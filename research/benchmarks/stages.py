@@ -90,9 +90,9 @@ class Clock:
     def watched(self, name: str, function: Callable) -> Callable:
         """Wrap a function, so that its time and that of generating its rows are added to `name`."""
 
-        def call(*arguments: Any, **named: Any) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
             with self.span(name):
-                result = function(*arguments, **named)
+                result = function(*arguments, **keywords)
             return self.rows(name, result) if isinstance(result, Iterator) else result
 
         return call

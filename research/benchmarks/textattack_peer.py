@@ -45,18 +45,18 @@ def augmented(job: dict) -> dict:
     augmenter = Augmenter(translation, transformations_per_example=job["copies"])
     for text in job["texts"][:8]:
         augmenter.augment(text)
-    seconds, made = [], []
+    seconds, new_rows = [], []
     for _ in range(job["rounds"]):
         begin = time.perf_counter()
-        made = [(number, output) for number, text in enumerate(job["texts"]) for output in augmenter.augment(text)]
+        new_rows = [(number, output) for number, text in enumerate(job["texts"]) for output in augmenter.augment(text)]
         seconds.append(time.perf_counter() - begin)
     return {
         "rows_per_second": round(len(job["texts"]) / statistics.median(seconds), 3),
-        "seconds": [round(one, 3) for one in seconds],
+        "seconds": [round(second, 3) for second in seconds],
         "rows": len(job["texts"]),
-        "new_rows_of_a_row": round(len(made) / len(job["texts"]), 3),
-        "examples": [output for _, output in made[:4]],
-        "made": made,
+        "new_rows_of_a_row": round(len(new_rows) / len(job["texts"]), 3),
+        "examples": [output for _, output in new_rows[:4]],
+        "made": new_rows,
         "versions": {"textattack": version("textattack"), "transformers": transformers.__version__},
     }
 

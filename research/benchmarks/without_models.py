@@ -47,28 +47,28 @@ def without_models(arguments: argparse.Namespace) -> dict:
         write_repeated(lines, 1, once)
         write_repeated(lines, arguments.times, often)
         in_child(record_models, str(once), f"{folder}/recorded", overrides, recorded)
-        found, peak = in_child(replay_models, str(often), f"{folder}/replayed", overrides, recorded)
-    seconds = {stage: spent for stage, spent in found["seconds"].items() if stage not in NOT_COUNTED}
+        figures, peak = in_child(replay_models, str(often), f"{folder}/replayed", overrides, recorded)
+    seconds = {stage: spent for stage, spent in figures["seconds"].items() if stage not in NOT_COUNTED}
     total = sum(seconds.values())
-    found |= {
+    figures |= {
         "what": "a candidate is a drawn sample; seconds are of the processor, all threads; look-ups are not counted",
         "recorded_sentences": len(lines),
-        "candidates_per_second": found["candidates"] / total,
-        "distinct_candidates_per_second": found["distinct_candidates"] / total,
+        "candidates_per_second": figures["candidates"] / total,
+        "distinct_candidates_per_second": figures["distinct_candidates"] / total,
         "shares": {stage: spent / total for stage, spent in seconds.items()},
-        "microseconds_per_candidate": {stage: 1e6 * spent / found["candidates"] for stage, spent in seconds.items()},
+        "microseconds_per_candidate": {stage: 1e6 * spent / figures["candidates"] for stage, spent in seconds.items()},
         "peak_megabytes": peak,
     }
-    print(f"{found['candidates']} candidates, {found['candidates_per_second']:.0f} candidates/s per core\n")
+    print(f"{figures['candidates']} candidates, {figures['candidates_per_second']:.0f} candidates/s per core\n")
     order = sorted(seconds, key=lambda stage: -seconds[stage])
     cells = [
-        [number(found["microseconds_per_candidate"][one], 2), f"{number(100 * found['shares'][one])} %"]
-        for one in order
+        [number(figures["microseconds_per_candidate"][stage], 2), f"{number(100 * figures['shares'][stage])} %"]
+        for stage in order
     ]
     print(
         table(
             ["stage", "microseconds per candidate", "share"],
-            [[one, *row] for one, row in zip(order, cells, strict=True)],
+            [[stage, *row] for stage, row in zip(order, cells, strict=True)],
         )
     )
-    return found
+    return figures

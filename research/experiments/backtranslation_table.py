@@ -44,8 +44,10 @@ AVERAGE = 4  # ours: of 20 checkpoints; the paper's 20 are the last tenth of its
 
 def pairs_of(data: Path, part: str) -> Pairs:
     """German and English sentences, one pair of each English sentence, in random order."""
-    found = {match_key(english): (german, english) for german, english, *_ in fields(data / TATOEBA.format(part))}
-    pairs = sorted(found.values())
+    pairs_by_key = {
+        match_key(english): (german, english) for german, english, *_ in fields(data / TATOEBA.format(part))
+    }
+    pairs = sorted(pairs_by_key.values())
     random.Random(0).shuffle(pairs)
     return pairs
 
@@ -57,18 +59,18 @@ def drawn(data: Path, seed: int, pairs: int, sentences: int) -> tuple[Pairs, Pai
     """
     apart = {match_key(english) for part in ("test", "validation") for _, english in pairs_of(data, part)}
     left = [pair for pair in pairs_of(data, "train") if match_key(pair[1]) not in apart]
-    found = random.Random(seed).sample(left, pairs + sentences)
-    return found[:pairs], found[pairs:]
+    sample = random.Random(seed).sample(left, pairs + sentences)
+    return sample[:pairs], sample[pairs:]
 
 
 def held_out(data: Path, seeds: int, pairs: int, sentences: int) -> Pairs:
     """The test pairs: no seed trains on a sentence of them."""
     draws = [part for seed in range(seeds) for part in drawn(data, seed, pairs, sentences)]
-    seen = {match_key(text) for part in draws for pair in part for text in pair}
-    return [pair for pair in pairs_of(data, "train") if not seen.intersection(map(match_key, pair))][:TEST_PAIRS]
+    seed_keys = {match_key(text) for part in draws for pair in part for text in pair}
+    return [pair for pair in pairs_of(data, "train") if not seed_keys.intersection(map(match_key, pair))][:TEST_PAIRS]
 
 
-def trained(folder: Path, name: str, validation: Path, steps: int, seed: int, **changed: Any) -> Path:
+def train_translator(folder: Path, name: str, validation: Path, steps: int, seed: int, **changed: Any) -> Path:
     """The folder of a model from German to English that is trained on the pairs of a seed, unless settings differ."""
     goes = folder / name
     settings: dict[str, Any] = {
@@ -117,30 +119,30 @@ def added(folder: Path, arm: str, synthetic: Path, pairs: int, sentences: int) -
     return {"synthetic": [str(folder / "real.tsv" if arm == "real" else synthetic)], "upsample": times}
 
 
-def measured(folder: Path, seed: int, options: argparse.Namespace, test: Pairs) -> dict[str, dict[str, float]]:
+def figures_of_seed(folder: Path, seed: int, options: argparse.Namespace, test: Pairs) -> dict[str, dict[str, float]]:
     """The figures of all arms of a seed, and of the translator that they begin with."""
-    pairs, others = drawn(options.data, seed, options.pairs, options.sentences)
+    pairs, real_pairs = drawn(options.data, seed, options.pairs, options.sentences)
     write_tsv(folder / "pairs.tsv", pairs)
-    write_tsv(folder / "real.tsv", others)
-    write_tsv(folder / "english.txt", [(english,) for _, english in others])
+    write_tsv(folder / "real.tsv", real_pairs)
+    write_tsv(folder / "english.txt", [(english,) for _, english in real_pairs])
     validation, metrics = options.work / "validation.tsv", metrics_of(test)
-    base = trained(folder, BEFORE, validation, options.steps, seed)
+    base = train_translator(folder, BEFORE, validation, options.steps, seed)
     swapped = {"source_lang": "en", "lang": "de", "source_column": "1", "reference_column": "0"}
-    back = trained(folder, "back", validation, options.steps, seed, **swapped)
+    back = train_translator(folder, "back", validation, options.steps, seed, **swapped)
     synthetic = translated_back(folder, back, options.threads)
-    found: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, float]] = {}
     for arm in (BEFORE, *options.arms):
-        kept = folder / f"scores {arm}.json"
-        if not kept.exists():
+        file = folder / f"scores {arm}.json"
+        if not file.exists():
             model = base
             if arm != BEFORE:
                 more = added(folder, arm, synthetic, options.pairs, options.sentences)
                 begin = {"base_model": str(base), "learning_rate": options.learning_rate}
-                model = trained(folder, arm, validation, options.more_steps, seed, **begin, **more)
-            write_whole(kept, json.dumps(scores(model, test, metrics)))
-        found[arm] = json.loads(kept.read_text())
-        print(seed, arm, found[arm], flush=True)
-    return found | {"synthetic": {"pairs": sum(1 for _ in read_bitext([str(synthetic)]))}}
+                model = train_translator(folder, arm, validation, options.more_steps, seed, **begin, **more)
+            write_whole(file, json.dumps(scores(model, test, metrics)))
+        figures[arm] = json.loads(file.read_text())
+        print(seed, arm, figures[arm], flush=True)
+    return figures | {"synthetic": {"pairs": sum(1 for _ in read_bitext([str(synthetic)]))}}
 
 
 def main() -> None:
@@ -161,13 +163,13 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     test = held_out(options.data, options.seeds, options.pairs, options.sentences)
     write_tsv(options.work / "validation.tsv", pairs_of(options.data, "validation"))
-    by_seed = [measured(options.work / str(seed), seed, options, test) for seed in range(options.seeds)]
+    by_seed = [figures_of_seed(options.work / str(seed), seed, options, test) for seed in range(options.seeds)]
     metrics = metrics_of(test)
-    found = {arm: [one[arm] for one in by_seed] for arm in (BEFORE, *options.arms)}
-    results = summary(found, list(metrics), BITEXT) | {
+    by_arm = {arm: [figures[arm] for figures in by_seed] for arm in (BEFORE, *options.arms)}
+    results = summary(by_arm, list(metrics), BITEXT) | {
         "pairs": options.pairs,
         "sentences": options.sentences,
-        "synthetic_pairs": [one["synthetic"]["pairs"] for one in by_seed],
+        "synthetic_pairs": [figures["synthetic"]["pairs"] for figures in by_seed],
         "test_pairs": len(test),
         "steps": [options.steps, options.more_steps],
         "learning_rate": options.learning_rate,

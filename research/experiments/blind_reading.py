@@ -64,7 +64,7 @@ def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, A
             paraphraser.settings = replace(usual, min_usable=None, **CHANGES.get(system, {}))
         if system == CHEAP_JUDGE:
             paraphraser.critic, paraphraser.rewriters = None, paraphraser.rewriters[:1]
-        outputs += said(system, paraphraser, texts)
+        outputs += outputs_of(system, paraphraser, texts)
     return outputs
 
 
@@ -85,11 +85,11 @@ def augmented(data: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def said(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[str, Any]]:
+def outputs_of(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[str, Any]]:
     """The first output of a paraphraser for each text."""
     lines = []
-    found = paraphraser.candidates([text.text for text in texts], n=1, seed=0, progress=False)
-    for text, candidates in zip(texts, found, strict=True):
+    candidate_lists = paraphraser.candidates([text.text for text in texts], n=1, seed=0, progress=False)
+    for text, candidates in zip(texts, candidate_lists, strict=True):
         first = next((c for c in candidates if c.rank == 0), None)
         line: dict[str, Any] = {"system": system, "kind": text.kind, "text": text.text, "output": first and first.text}
         lines.append(line | {"usable": first and first.scores.usable})
@@ -114,8 +114,8 @@ def read_letters(paths: list[Path], pairs: list[tuple[str, str]]) -> dict[tuple[
         for line in path.read_text(encoding="utf-8").splitlines():
             number, letter = line.split()[:2]
             letters[pairs[int(number)]].append(letter)
-    missing = sum(not some for some in letters.values())
-    if missing or {letter for some in letters.values() for letter in some} - set("utw"):
+    missing = sum(not letters_of_pair for letters_of_pair in letters.values())
+    if missing or {letter for letters_of_pair in letters.values() for letter in letters_of_pair} - set("utw"):
         raise ValueError(f"wanted u, t or w for each of {len(pairs)} lines of the sheet, got {missing} without")
     return letters
 
@@ -134,11 +134,11 @@ def table(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def counts(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """Texts, outputs, and their ratings as a mean over the readers of each; the interval of the usable share."""
-    given = [line for line in lines if line["output"] is not None]
-    sums = {letter: sum(line["ratings"].count(letter) / len(line["ratings"]) for line in given) for letter in "utw"}
+    answers = [line for line in lines if line["output"] is not None]
+    sums = {letter: sum(line["ratings"].count(letter) / len(line["ratings"]) for line in answers) for letter in "utw"}
     interval = binomtest(round(sums["u"]), len(lines)).proportion_ci(0.95, "wilson")
     return {
-        "texts": len(lines), "outputs": len(given), "usable": sums["u"], "trivial": sums["t"], "wrong": sums["w"],
+        "texts": len(lines), "outputs": len(answers), "usable": sums["u"], "trivial": sums["t"], "wrong": sums["w"],
         "interval": [interval.low, interval.high],
     }  # fmt: skip
 
@@ -148,9 +148,11 @@ def curve(outputs: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
     lines = [line for line in outputs if line["system"] == system]
     points = []
     for threshold in THRESHOLDS:
-        given = [line for line in lines if line["output"] is not None and (line["usable"] or 0) >= threshold]
-        usable = counts(given)["usable"] if given else 0.0
-        points.append({"threshold": threshold, "texts": len(given) / len(lines), "usable": usable / max(1, len(given))})
+        answers = [line for line in lines if line["output"] is not None and (line["usable"] or 0) >= threshold]
+        usable = counts(answers)["usable"] if answers else 0.0
+        points.append(
+            {"threshold": threshold, "texts": len(answers) / len(lines), "usable": usable / max(1, len(answers))}
+        )
     return points
 
 
@@ -181,9 +183,9 @@ def main() -> None:
     letters = read_letters(options.ratings, sheet(outputs))
     for line in outputs:
         line["ratings"] = letters.get((line["text"], line["output"]), [])
-    twice = [some for some in letters.values() if len(some) == 2]
-    both = agreement([[some[n] for some in twice] for n in (0, 1)])
-    results: dict[str, Any] = {"outputs": outputs, "agreement": both, "table": table(outputs)}
+    twice = [letters_of_pair for letters_of_pair in letters.values() if len(letters_of_pair) == 2]
+    reader_agreement = agreement([[letters_of_pair[n] for letters_of_pair in twice] for n in (0, 1)])
+    results: dict[str, Any] = {"outputs": outputs, "agreement": reader_agreement, "table": table(outputs)}
     if any(line["system"] == JUDGE for line in outputs):
         results["curve"] = curve(outputs, JUDGE)
     report.write(options.json, 0, results, {})

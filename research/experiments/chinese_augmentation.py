@@ -53,13 +53,13 @@ PAPER = {  # tables 6 to 8, BERT-base fine-tuned on all rows: accuracy without a
 
 def rows(file: Path) -> Dataset:
     """The rows of a file of FewCLUE, numbered; the keywords of csl also as one text."""
-    found = []
+    records = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines()):
         row = json.loads(line)
-        kept = {name: row[name] for name in ("sentence", "sentence1", "sentence2", "abst", "keyword") if name in row}
-        kept |= {"keywords": " ".join(row["keyword"])} if "keyword" in row else {}
-        found.append(kept | {"label": str(row["label"]), NUMBER: number})
-    return Dataset.from_list(found)
+        fields = {name: row[name] for name in ("sentence", "sentence1", "sentence2", "abst", "keyword") if name in row}
+        fields |= {"keywords": " ".join(row["keyword"])} if "keyword" in row else {}
+        records.append(fields | {"label": str(row["label"]), NUMBER: number})
+    return Dataset.from_list(records)
 
 
 def paraphrased(train: Dataset, task: dict[str, Any], paraphraser: Paraphraser) -> tuple[Arm, dict[str, int]]:
@@ -70,9 +70,9 @@ def paraphrased(train: Dataset, task: dict[str, Any], paraphraser: Paraphraser) 
     for row in grown.select(range(len(train), len(grown))).select_columns(train.column_names).to_list():
         new.setdefault(row[NUMBER], []).append(row)
 
-    def arm(some: Dataset, seed: int) -> Dataset:
-        made = [row for number in some[NUMBER] for row in new.get(number, [])]
-        return Dataset.from_list([*some.to_list(), *made], features=some.features)
+    def arm(sample: Dataset, seed: int) -> Dataset:
+        paraphrases = [row for number in sample[NUMBER] for row in new.get(number, [])]
+        return Dataset.from_list([*sample.to_list(), *paraphrases], features=sample.features)
 
     return arm, {"rows": len(train), "with_paraphrases": len(new), "new_rows": len(grown) - len(train)}
 
@@ -99,7 +99,7 @@ def models(work: Path, threads: int) -> tuple[Path, Path]:
 def examples(train: Dataset, column: str, paraphraser: Paraphraser, count: int = 8) -> list[list[str]]:
     """Some texts with their best paraphrase, if there is one."""
     texts: Sequence[str] = train[column][:count]
-    return [[text, *some] for text, some in zip(texts, paraphraser.paraphrase(list(texts), 1), strict=True)]
+    return [[text, *outputs] for text, outputs in zip(texts, paraphraser.paraphrase(list(texts), 1), strict=True)]
 
 
 def main() -> None:
@@ -112,8 +112,8 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    trained, encoder_folder = models(options.work, options.threads)
-    paraphraser, encoder = Paraphraser(str(trained), "zh", str(encoder_folder)), load_encoder(str(encoder_folder))
+    model_folder, encoder_folder = models(options.work, options.threads)
+    paraphraser, encoder = Paraphraser(str(model_folder), "zh", str(encoder_folder)), load_encoder(str(encoder_folder))
     results: dict[str, Any] = {}
     for name, task in TASKS.items():
         folder = options.data / "classification" / "fewclue" / name
@@ -121,10 +121,10 @@ def main() -> None:
         arm, counts = paraphrased(train, task, paraphraser)
         arms = {"oversampling": oversampled(len(task["varied"])), "paraphrased": arm}
         trial = on_embeddings(encoder, task["columns"], "label")
-        found = study(train, test, "label", trial, arms, [SIZE], options.seeds)
-        print(name, counts, found, sep="\n", flush=True)
-        compared = {arm: one._asdict() for (arm, _), one in found.comparisons().items()}
-        accuracy = {arm: values for (arm, _), values in found.results.items()}
+        outcome = study(train, test, "label", trial, arms, [SIZE], options.seeds)
+        print(name, counts, outcome, sep="\n", flush=True)
+        compared = {arm: comparison._asdict() for (arm, _), comparison in outcome.comparisons().items()}
+        accuracy = {arm: values for (arm, _), values in outcome.results.items()}
         results[name] = counts | {
             "test_rows": len(test),
             "training_rows": len(few_of_each(train, "label", SIZE, 0)),

@@ -45,14 +45,14 @@ def main() -> None:
         results[name] = {"bleu": round(score, 2), "signature": signature}
     texts = sorted(dict.fromkeys(chinese), key=len, reverse=True)[:TEXTS]
     paraphraser = Paraphraser(pivot=(options.zh_en, options.en_zh), lang="zh", device="cpu")
-    outputs = [next(iter(found), None) for found in paraphraser.paraphrase(texts, n=1, progress=False)]
+    outputs = [next(iter(paraphrases), None) for paraphrases in paraphraser.paraphrase(texts, n=1, progress=False)]
     results["paraphrases"] = [{"text": text, "output": output} for text, output in zip(texts, outputs, strict=True)]
     if options.readings:
         usable = [line == "1" for line in options.readings.read_text(encoding="utf-8").split()]
-        written = [one for one in results["paraphrases"] if one["output"]]
-        for one, is_usable in zip(written, usable, strict=True):
-            one["usable"] = is_usable
-        results["read"] = {"outputs": len(written), "usable": sum(usable)}
+        examples = [example for example in results["paraphrases"] if example["output"]]
+        for example, is_usable in zip(examples, usable, strict=True):
+            example["usable"] = is_usable
+        results["read"] = {"outputs": len(examples), "usable": sum(usable)}
     report.write(options.json, 0, results, {})
 
 

@@ -50,12 +50,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     paraphraser = Paraphraser(options.model)
-    found = {}
+    examples = {}
     for kind, texts in EXAMPLES.items():
         outputs = paraphraser.paraphrase(texts, n=1, seed=options.seed, progress=False)
-        found[kind] = {text: some[0] if some else None for text, some in zip(texts, outputs, strict=True)}
-        print(f"{kind}\n\n{corrections_table(found[kind])}\n")
-    report.write(options.json, options.seed, {"model": options.model, "examples": found}, {})
+        examples[kind] = {
+            text: paraphrases[0] if paraphrases else None for text, paraphrases in zip(texts, outputs, strict=True)
+        }
+        print(f"{kind}\n\n{corrections_table(examples[kind])}\n")
+    report.write(options.json, options.seed, {"model": options.model, "examples": examples}, {})
 
 
 if __name__ == "__main__":

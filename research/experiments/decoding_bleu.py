@@ -52,8 +52,8 @@ def sampled(sets: int, samples: int, rate: float) -> Way:
     """A way that draws samples; the first of them is taken, or the best in both directions of several."""
 
     def draw(rows: list[Row], forward: Translator, backward: Translator, seed: int) -> list[Row]:
-        drawn = sample_rows(rows, forward, sets, samples, TOP_K, rate, ROWS, seed)
-        return list(drawn if sets * samples == 1 else dual_rows(drawn, backward, TOKENS))
+        rows_with_samples = sample_rows(rows, forward, sets, samples, TOP_K, rate, ROWS, seed)
+        return list(rows_with_samples if sets * samples == 1 else dual_rows(rows_with_samples, backward, TOKENS))
 
     return draw
 
@@ -63,8 +63,8 @@ def one_forbidden(rows: list[Row], forward: Translator, backward: Translator, se
 
     def systems(row: Row) -> list[tuple[str | None, ConstraintSet]]:
         words = sorted({row.reference[a:b] for a, b in plain_word_spans(row.reference)})
-        chosen = random.Random(f"{seed} {row.id}").sample(words, min(1, len(words)))
-        return [(None, ConstraintSet(negative=tuple(chosen)))]
+        negatives = random.Random(f"{seed} {row.id}").sample(words, min(1, len(words)))
+        return [(None, ConstraintSet(negative=tuple(negatives)))]
 
     return list(constrain_rows(rows, forward, systems, PARABANK_BEAM, ROWS, "beam", 1))
 
@@ -80,13 +80,15 @@ WAYS: dict[str, Way] = {
 
 def best_text(row: Row) -> str:
     """The best finished candidate of a row, or else none."""
-    finished = [one for one in row.candidates if one.reason is None]
-    if not finished:
+    candidates = [candidate for candidate in row.candidates if candidate.reason is None]
+    if not candidates:
         return ""
-    return max(finished, key=lambda one: -math.inf if one.scores.dual is None else one.scores.dual).text
+    return max(
+        candidates, key=lambda candidate: -math.inf if candidate.scores.dual is None else candidate.scores.dual
+    ).text
 
 
-def measured(
+def measure_ways(
     pairs: Sequence[tuple[str, str]], forward: Translator, backward: Translator, lang: str, seeds: Sequence[int]
 ) -> dict[str, Any]:
     """BLEU of every way with each seed, and how probable its difference to beam search is by chance."""
@@ -116,8 +118,8 @@ def chance_of(texts: list[str], base: list[str], references: list[str], lang: st
     """The p-value of the difference in BLEU to beam search, by sacrebleu's paired bootstrap."""
     systems: list[tuple[str, Sequence[str]]] = [(BASE, base), ("other", texts)]
     test = PairedTest(systems, {"BLEU": metric_of(lang)}, [references], "bs", RESAMPLED)
-    found: Any = test()[1]["BLEU"][1]
-    return float(found.p_value)
+    result: Any = test()[1]["BLEU"][1]
+    return float(result.p_value)
 
 
 def metric_of(lang: str) -> BLEU:
@@ -125,9 +127,9 @@ def metric_of(lang: str) -> BLEU:
     return BLEU(tokenize="zh" if lang == "zh" else "13a")
 
 
-def shown(results: dict[str, Any]) -> str:
+def markdown(results: dict[str, Any]) -> str:
     """The figures as Markdown."""
-    lines = [[name, *(number(one["ways"][name]["mean"]) for one in results.values())] for name in WAYS]
+    lines = [[name, *(number(figures["ways"][name]["mean"]) for figures in results.values())] for name in WAYS]
     return table(["BLEU", *results], lines)
 
 
@@ -143,19 +145,29 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     german = list(fields(options.data / TATOEBA.format("test")))
     works = {
-        "German to English": ([(one, other) for one, other, *_ in german], "starter/de-en", "starter/en-de", "en"),
-        "English to German": ([(other, one) for one, other, *_ in german], "starter/en-de", "starter/de-en", "de"),
+        "German to English": (
+            [(foreign, english) for foreign, english, *_ in german],
+            "starter/de-en",
+            "starter/en-de",
+            "en",
+        ),
+        "English to German": (
+            [(english, foreign) for foreign, english, *_ in german],
+            "starter/en-de",
+            "starter/de-en",
+            "de",
+        ),
     }
     if options.zh:
         chinese = fields(options.data / TATOEBA.format("test").replace("deu", "cmn"))
-        works["English to Chinese"] = ([(other, one) for one, other, *_ in chinese], *options.zh, "zh")
+        works["English to Chinese"] = ([(english, foreign) for foreign, english, *_ in chinese], *options.zh, "zh")
     results: dict[str, Any] = {}
     for name, (pairs, forward, backward, lang) in works.items():
         print(name)
         translators = load_translator(forward, "float32"), load_translator(backward, "float32")
-        results[name] = measured(pairs, *translators, lang, options.seeds)
+        results[name] = measure_ways(pairs, *translators, lang, options.seeds)
         report.write(options.json, min(options.seeds), results, {})
-    print(shown(results))
+    print(markdown(results))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Operation = Callable[[list[str], int, Thesaurus, Collection[str], random.Random]
 
 def read_thesaurus(data: Path) -> dict[str, list[str]]:
     """The synonyms of each word: all other members of all its synsets, of any part of speech."""
-    found: dict[str, set[str]] = defaultdict(set)
+    thesaurus: dict[str, set[str]] = defaultdict(set)
     with (data / WORDNET).open("rb") as compressed:
         packed = zstandard.ZstdDecompressor().stream_reader(compressed).read()
     with tarfile.open(fileobj=io.BytesIO(packed)) as folder:
@@ -40,8 +40,8 @@ def read_thesaurus(data: Path) -> dict[str, list[str]]:
                 for block in MEMBERS.findall(file.read().decode()):
                     members = [line[4:].strip("'").lower() for line in block.splitlines()]
                     for word in members:
-                        found[word] |= set(members) - {word}
-    return {word: sorted(others) for word, others in found.items() if others}
+                        thesaurus[word] |= set(members) - {word}
+    return {word: sorted(synonyms) for word, synonyms in thesaurus.items() if synonyms}
 
 
 def read_stop_words(data: Path) -> frozenset[str]:
@@ -53,14 +53,14 @@ def eda(text: str, copies: int, thesaurus: Thesaurus, stop: Collection[str], see
     """Different versions of a text, each by one of EDA's four operations in turn."""
     chance = random.Random(f"{seed} {text}")
     operations: tuple[Operation, ...] = (replaced, inserted, swapped, deleted)
-    found: list[str] = []
+    versions: list[str] = []
     for n in range(4 * copies):
         words = text.split()
         operation = operations[(n + chance.randrange(4)) % 4]
-        said = " ".join(operation(words, max(1, int(ALPHA * len(words))), thesaurus, stop, chance))
-        if said and said != text and said not in found:
-            found.append(said)
-    return found[:copies]
+        version = " ".join(operation(words, max(1, int(ALPHA * len(words))), thesaurus, stop, chance))
+        if version and version != text and version not in versions:
+            versions.append(version)
+    return versions[:copies]
 
 
 def wordnet(text: str, copies: int, thesaurus: Thesaurus, stop: Collection[str], seed: int) -> list[str]:
@@ -68,8 +68,8 @@ def wordnet(text: str, copies: int, thesaurus: Thesaurus, stop: Collection[str],
     chance = random.Random(f"{seed} {text}")
     words = text.split()
     count = max(1, int(SYNONYM_SHARE * len(words)))
-    drawn = (" ".join(replaced(words, count, thesaurus, stop, chance)) for _ in range(4 * copies))
-    return [said for said in dict.fromkeys(drawn) if said != text][:copies]
+    versions = (" ".join(replaced(words, count, thesaurus, stop, chance)) for _ in range(4 * copies))
+    return [version for version in dict.fromkeys(versions) if version != text][:copies]
 
 
 def replaced(
@@ -77,10 +77,10 @@ def replaced(
 ) -> list[str]:
     """So many words replaced with a synonym each; all places of a word at once."""
     possible = [word for word in dict.fromkeys(words) if word.lower() not in stop and word.lower() in thesaurus]
-    chosen = {
+    synonyms = {
         word: chance.choice(thesaurus[word.lower()]) for word in chance.sample(possible, min(count, len(possible)))
     }
-    return [chosen.get(word, word) for word in words]
+    return [synonyms.get(word, word) for word in words]
 
 
 def inserted(
@@ -88,21 +88,21 @@ def inserted(
 ) -> list[str]:
     """So many synonyms of words of the text, at random places."""
     known = [word.lower() for word in words if word.lower() in thesaurus]
-    said = list(words)
+    new_words = list(words)
     for _ in range(count if known else 0):
-        said.insert(chance.randrange(len(said) + 1), chance.choice(thesaurus[chance.choice(known)]))
-    return said
+        new_words.insert(chance.randrange(len(new_words) + 1), chance.choice(thesaurus[chance.choice(known)]))
+    return new_words
 
 
 def swapped(
     words: list[str], count: int, thesaurus: Thesaurus, stop: Collection[str], chance: random.Random
 ) -> list[str]:
     """So many times two words that change places."""
-    said = list(words)
+    new_words = list(words)
     for _ in range(count):
-        one, other = chance.randrange(len(said)), chance.randrange(len(said))
-        said[one], said[other] = said[other], said[one]
-    return said
+        first, second = chance.randrange(len(new_words)), chance.randrange(len(new_words))
+        new_words[first], new_words[second] = new_words[second], new_words[first]
+    return new_words
 
 
 def deleted(

@@ -49,20 +49,20 @@ TABLES = ("pairs", "mega_batch", "combined")
 def all_pairs(data: Path) -> list[TextPair]:
     """The distinct pairs in random order, without sentences of STS."""
     forbidden = sts_sentences(data)
-    found: list[tuple[str, str]] = quora_pairs(data)
+    pairs: list[tuple[str, str]] = quora_pairs(data)
     for image in captions(data, "train"):
-        others = image.references
-        found += [(image.text, others[0]), *zip(others[1::2], others[2::2], strict=False)]
+        references = image.references
+        pairs += [(image.text, references[0]), *zip(references[1::2], references[2::2], strict=False)]
     by_image: dict[str, list[str]] = {}
     for caption in lines(data, "captions/mscoco-val2017.tsv.gz"):
         image_name, _, text = caption.split("\t")
         by_image.setdefault(image_name, []).append(text)
     for texts in by_image.values():
-        found += zip(texts[::2], texts[1::2], strict=False)
-    found += paranet(data)
-    distinct = sorted({(one, other) for one, other in found if {bare(one), bare(other)}.isdisjoint(forbidden)})
+        pairs += zip(texts[::2], texts[1::2], strict=False)
+    pairs += paranet(data)
+    distinct = sorted({(first, second) for first, second in pairs if {bare(first), bare(second)}.isdisjoint(forbidden)})
     random.Random(0).shuffle(distinct)
-    return [TextPair(one, one, other) for one, other in distinct]
+    return [TextPair(first, first, second) for first, second in distinct]
 
 
 def sentences(data: Path, pairs: Sequence[TextPair]) -> Iterator[list[str]]:
@@ -106,45 +106,47 @@ def main() -> None:
     results: dict[str, Any] = {}
     if options.json.exists():
         results = json.loads(options.json.read_text(encoding="utf-8"))["results"]
-    asked = {"all_pairs": len(pairs), "seeds": options.seeds}
-    if found := {name: results[name] for name in asked if name in results and results[name] != asked[name]}:
-        parser.error(f"wanted a report of {asked}, got one of {found} in {options.json}: name another --json")
-    results |= asked
-    most = pairs[: max(options.counts)]
-    trained: dict[str, dict] = {}  # several tables have a training in common
+    conditions = {"all_pairs": len(pairs), "seeds": options.seeds}
+    if conflicts := {
+        name: results[name] for name in conditions if name in results and results[name] != conditions[name]
+    }:
+        parser.error(f"wanted a report of {conditions}, got one of {conflicts} in {options.json}: name another --json")
+    results |= conditions
+    most_pairs = pairs[: max(options.counts)]
+    trainings: dict[str, dict] = {}  # several tables have a training in common
 
-    def measured(table: str, name: str, some: Sequence[TextPair], settings: EncoderTraining) -> None:
-        training = json.dumps([len(some), asdict(settings)], default=str)  # the settings hold no pairs
+    def measure(table: str, name: str, training_pairs: Sequence[TextPair], settings: EncoderTraining) -> None:
+        training = json.dumps([len(training_pairs), asdict(settings)], default=str)  # the settings hold no pairs
         if name not in results.setdefault(table, {}):
-            if training not in trained:
-                trained[training] = over_seeds(list(some), options.seeds, settings, judge)
-            results[table][name] = trained[training]
+            if training not in trainings:
+                trainings[training] = over_seeds(list(training_pairs), options.seeds, settings, judge)
+            results[table][name] = trainings[training]
             report.write(options.json, 0, results, {})
-        trained[training] = results[table][name]
+        trainings[training] = results[table][name]
         line(f"{table}: {name}", results[table][name])
 
     def of_pairs() -> None:
         for count in options.counts:
             for model in BASE:
-                measured("pairs", f"{model}, {count}", pairs[:count], replace(base, parts=PARTS[model]))
+                measure("pairs", f"{model}, {count}", pairs[:count], replace(base, parts=PARTS[model]))
 
     def of_mega_batches() -> None:
         for mega_batch in MEGA_BATCHES:
             for model in BASE:
                 settings = replace(base, parts=PARTS[model], mega_batch=mega_batch)
-                measured("mega_batch", f"{model}, {len(most)}, M = {mega_batch}", most, settings)
+                measure("mega_batch", f"{model}, {len(most_pairs)}, M = {mega_batch}", most_pairs, settings)
 
     def of_combinations() -> None:
         options.work.mkdir(parents=True, exist_ok=True)
-        vectors = options.work / f"vectors-{len(most)}.txt"
+        vectors = options.work / f"vectors-{len(most_pairs)}.txt"
         if not vectors.exists():
-            write_vectors(options.data, most, vectors, base.dimensions, options.threads)
+            write_vectors(options.data, most_pairs, vectors, base.dimensions, options.threads)
         for start, file in (("random", None), ("vectors", str(vectors))):
             for model, combine in (("WORD", "addition"), ("TRIGRAM", "addition"), ("WORD + TRIGRAM", "addition"),
                                    ("WORD + TRIGRAM", "concatenation")):  # fmt: skip
                 if file is None or "WORD" in model:
                     settings = replace(base, parts=PARTS[model], combine=combine, word_vectors=file)
-                    measured("combined", f"{model}, {len(most)}, {combine}, {start}", most, settings)
+                    measure("combined", f"{model}, {len(most_pairs)}, {combine}, {start}", most_pairs, settings)
 
     work: dict[str, Callable[[], None]] = dict(zip(TABLES, (of_pairs, of_mega_batches, of_combinations), strict=True))
     for table in options.tables:

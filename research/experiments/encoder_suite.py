@@ -76,22 +76,22 @@ def similarities(encoder: SentenceTransformer, rows: Sequence[Triple]) -> np.nda
 
 def errors(encoder: SentenceTransformer, folder: Path, threshold: float) -> dict[str, dict[str, float]]:
     """For each group of PARAPHRASUS the percentage of pairs of each set that are told wrong."""
-    found: dict[str, dict[str, float]] = {}
+    percentages: dict[str, dict[str, float]] = {}
     for group, sets in SETS.items():
         for name, (files, label) in sets.items():
             paths = [folder / f"{file}.tsv" for file in files]
             if all(path.is_file() and path.stat().st_size for path in paths):
                 rows = [row for path in paths for row in labelled_rows(path, label)]
-                told = similarities(encoder, rows) >= threshold
-                wrong = np.mean(told != np.array([value for _, _, value in rows], bool))
-                found.setdefault(group, {})[name] = 100 * float(wrong)
-    return found
+                predictions = similarities(encoder, rows) >= threshold
+                wrong = np.mean(predictions != np.array([value for _, _, value in rows], bool))
+                percentages.setdefault(group, {})[name] = 100 * float(wrong)
+    return percentages
 
 
 def loaded(name: str) -> tuple[str, str, SentenceTransformer]:
     """The label of an encoder, its name or folder, and itself."""
-    label, _, given = name.rpartition("=")
-    return label or given, given, minilm() if given == "minilm" else load_encoder(resolve(given))
+    label, _, source = name.rpartition("=")
+    return label or source, source, minilm() if source == "minilm" else load_encoder(resolve(source))
 
 
 def main() -> None:
@@ -121,7 +121,7 @@ def main() -> None:
             "threshold": threshold,
             "paraphrasus": errors(encoder, options.paraphrasus, threshold) if options.paraphrasus else {},
             "dimensions": encoder.get_embedding_dimension(),
-            "parameters": sum(one.numel() for one in encoder.parameters()),
+            "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
         }
         print(label, results[label], flush=True)
         report.write(options.json, 0, {"encoders": results, "missing": missing}, {})

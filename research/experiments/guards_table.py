@@ -39,47 +39,47 @@ def judged_outputs(folder: Path) -> list[Judged]:
     """The distinct outputs that have a score and are no copy of their reference."""
     references, texts = read_judged(folder)
     return [
-        (one.id, references[one.id], one.text, fmean(one.scores))
-        for one in texts
-        if one.scores and one.text != references[one.id]
+        (text.id, references[text.id], text.text, fmean(text.scores))
+        for text in texts
+        if text.scores and text.text != references[text.id]
     ]
 
 
-def breaks(one: Judged, guards: Sequence[str]) -> bool:
+def breaks(output: Judged, guards: Sequence[str]) -> bool:
     """Whether an output breaks one of these guards."""
-    return broken_guard(one[1], one[2], LANG, guards) is not None
+    return broken_guard(output[1], output[2], LANG, guards) is not None
 
 
 def compare(texts: list[Judged], refuses: Callable[[Judged], bool]) -> dict[str, Any]:
     """The human scores of what is refused and of what is kept."""
-    refused: list[float] = []
-    kept: list[float] = []
+    refused_scores: list[float] = []
+    kept_scores: list[float] = []
     by_reference: dict[str, tuple[list[float], list[float]]] = {}
-    for one in texts:
-        side = refuses(one)
-        (refused if side else kept).append(one[3])
-        by_reference.setdefault(one[0], ([], []))[side].append(one[3])
-    good = [score >= GOOD for score in refused]
+    for output in texts:
+        side = refuses(output)
+        (refused_scores if side else kept_scores).append(output[3])
+        by_reference.setdefault(output[0], ([], []))[side].append(output[3])
+    good = [score >= GOOD for score in refused_scores]
     return {
-        "refused": len(refused),
-        "share": 100 * len(refused) / len(texts),
-        "score_refused": fmean(refused) if refused else float("nan"),
-        "score_kept": fmean(kept),
+        "refused": len(refused_scores),
+        "share": 100 * len(refused_scores) / len(texts),
+        "score_refused": fmean(refused_scores) if refused_scores else float("nan"),
+        "score_kept": fmean(kept_scores),
         "difference": interval(list(by_reference.values())),
-        "good_refused": 100 * sum(good) / max(1, sum(one[3] >= GOOD for one in texts)),
+        "good_refused": 100 * sum(good) / max(1, sum(output[3] >= GOOD for output in texts)),
     }
 
 
 def interval(by_reference: list[tuple[list[float], list[float]]]) -> list[float]:
     """2.5 and 97.5 % of the difference of the means, kept less refused, over references drawn with replacement."""
-    chance, found = random.Random(SEED), []
+    chance, differences = random.Random(SEED), []
     for _ in range(DRAWS):
-        drawn = chance.choices(by_reference, k=len(by_reference))
-        kept, refused = ([score for one in drawn for score in one[side]] for side in (0, 1))
-        if kept and refused:
-            found.append(fmean(kept) - fmean(refused))
-    found.sort()
-    return [found[len(found) // 40], found[-1 - len(found) // 40]] if found else []
+        sample = chance.choices(by_reference, k=len(by_reference))
+        kept_scores, refused_scores = ([score for scores in sample for score in scores[side]] for side in (0, 1))
+        if kept_scores and refused_scores:
+            differences.append(fmean(kept_scores) - fmean(refused_scores))
+    differences.sort()
+    return [differences[len(differences) // 40], differences[-1 - len(differences) // 40]] if differences else []
 
 
 def main() -> None:
@@ -92,18 +92,18 @@ def main() -> None:
     options = parser.parse_args()
     texts = judged_outputs(options.judgments)
     encoder = load_encoder(options.encoder)
-    semantic = dict(zip(texts, pair_cosines([(one[1], one[2]) for one in texts], encoder), strict=True))
+    semantic = dict(zip(texts, pair_cosines([(output[1], output[2]) for output in texts], encoder), strict=True))
     results = {guard: compare(texts, partial(breaks, guards=(guard,))) for guard in ("mark", *GUARDS)}
     results["all guards"] = compare(texts, partial(breaks, guards=GUARDS))
     for floor in FLOORS:
-        below = {one for one in texts if semantic[one] < floor}
+        below = {output for output in texts if semantic[output] < floor}
         results[f"cosine below {floor}"] = compare(texts, below.__contains__)
     print(refused_table(results))
     for guard in ("mark", *GUARDS) if options.show else ():
-        broken = [one for one in texts if breaks(one, (guard,))]
+        broken = [output for output in texts if breaks(output, (guard,))]
         print(f"\n{guard}")
-        for one in sorted(broken, key=lambda one: -one[3])[: options.show]:
-            print(f"  {one[3]:5.1f}  {one[1]}  ->  {one[2]}")
+        for output in sorted(broken, key=lambda text: -text[3])[: options.show]:
+            print(f"  {output[3]:5.1f}  {output[1]}  ->  {output[2]}")
     record = {"texts": len(texts), "good": GOOD, "signature": semantic_signature(encoder, options.encoder)}
     report.write(options.json, SEED, {"of": record, "refused_by": results}, {})
 

@@ -56,8 +56,8 @@ def written_pairs(data: Path, work: Path, count: int) -> Path:
     path = work / f"natural-{count}.tsv"
     if not path.exists():
         pairs = [pair for pair in without(natural_pairs(data), evaluation_keys(data)) if "\t" not in "".join(pair)]
-        chosen = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
-        write_tsv(path, [pairs[number] for number in chosen])
+        numbers = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
+        write_tsv(path, [pairs[number] for number in numbers])
     return path
 
 
@@ -68,8 +68,8 @@ def mined(pairs: Path, relative_margin: float) -> tuple[dict[tuple[str, str], li
         parabank=str(pairs), encoder=ENCODER, output=str(output), relative_margin=relative_margin
     )
     began = time.perf_counter()
-    found = mine_negatives(settings, load_encoder(ENCODER), output)
-    record = asdict(found) | {"seconds": round(time.perf_counter() - began, 1)}
+    counts = mine_negatives(settings, load_encoder(ENCODER), output)
+    record = asdict(counts) | {"seconds": round(time.perf_counter() - began, 1)}
     columns = (column.to_pylist() for column in pq.read_table(output).columns)
     return {(anchor, positive): [negative] for anchor, positive, negative in zip(*columns, strict=True)}, record
 
@@ -94,8 +94,10 @@ def main() -> None:
         results[loss] = {}
         for name in ("without", *negatives):
             by_pair = negatives[name][0] if name in negatives else {}
-            given = [pair._replace(negatives=tuple(by_pair.get((pair.anchor, pair.positive), ()))) for pair in pairs]
-            results[loss][name] = over_seeds(given, options.seeds, settings, judge)
+            training_pairs = [
+                pair._replace(negatives=tuple(by_pair.get((pair.anchor, pair.positive), ()))) for pair in pairs
+            ]
+            results[loss][name] = over_seeds(training_pairs, options.seeds, settings, judge)
             line(f"{loss}, {name}", results[loss][name])
             report.write(options.json, min(options.seeds), results, {})
 

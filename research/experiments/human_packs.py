@@ -75,19 +75,23 @@ def write_pairs(folder: Path, name: str, references: Texts, texts: Texts) -> Pat
 
 def our_texts(references: dict[str, str], folder: Path) -> dict[str, Texts]:
     """The first output of each of our systems for each reference that it has one for; those of before are read."""
-    found: dict[str, Texts] = {}
+    texts_by_system: dict[str, Texts] = {}
     for name in (STARTER, BEST):
         path = folder / f"{name.replace('/', ' ')}.tsv"
         if path.exists():
             lines = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
             by_reference = dict(lines)
-            found[name] = {key: by_reference[one] for key, one in references.items() if one in by_reference}
+            texts_by_system[name] = {
+                key: by_reference[reference] for key, reference in references.items() if reference in by_reference
+            }
             continue
         outputs = Paraphraser(name, lang="en").paraphrase(list(references.values()), n=1)
-        found[name] = {key: some[0] for key, some in zip(references, outputs, strict=True) if some}
-        write_pairs(folder, path.stem, references, found[name])
+        texts_by_system[name] = {
+            key: paraphrases[0] for key, paraphrases in zip(references, outputs, strict=True) if paraphrases
+        }
+        write_pairs(folder, path.stem, references, texts_by_system[name])
     text = folder / "references.txt"
-    text.write_text("".join(f"{one}\n" for one in references.values()), encoding="utf-8")
+    text.write_text("".join(f"{reference}\n" for reference in references.values()), encoding="utf-8")
     output = folder / "parabank2"
     if not (output / "README.md").exists():
         build_parabank2(
@@ -96,8 +100,10 @@ def our_texts(references: dict[str, str], folder: Path) -> dict[str, Texts]:
             )
         )
     first = {row.reference: row.paraphrases[0].text for row in read_references(output) if row.paraphrases}
-    found["ParaBank 2"] = {key: first[one] for key, one in references.items() if one in first}
-    return found
+    texts_by_system["ParaBank 2"] = {
+        key: first[reference] for key, reference in references.items() if reference in first
+    }
+    return texts_by_system
 
 
 def scored(pairs: Path, folder: Path) -> Path:
@@ -108,14 +114,14 @@ def scored(pairs: Path, folder: Path) -> Path:
     lines = [line.split("\t") for line in pairs.read_text(encoding="utf-8").splitlines()]
     encoder = load_encoder("starter/encoder")
     sides = [encoder.encode(list(side)) for side in zip(*lines, strict=True)]
-    cosines = [float(one) for one in encoder.similarity_pairwise(*sides)]
+    cosines = [float(cosine) for cosine in encoder.similarity_pairwise(*sides)]
     columns = dict(zip(("sentence1", "sentence2"), map(list, zip(*lines, strict=True)), strict=True))
     path = folder / "ParaNMT as released.parquet"
     pq.write_table(pa.table(columns | {"semantic": cosines}), path)
     return path
 
 
-def made(data: Path, folder: Path) -> Path:
+def starter_paranmt(data: Path, folder: Path) -> Path:
     """A ParaNMT of the starters, with the paraphrase score."""
     output = folder / "ParaNMT by the starters"
     if not (output / "README.md").exists():
@@ -151,15 +157,17 @@ def planned(data: Path, references: int) -> dict[str, Any]:
         for system in text.systems:
             by_system.setdefault(system, {})[text.id] = statistics.fmean(text.scores)
     deviations = {}
-    for one, other in itertools.combinations(RELEASED, 2):
-        shared = by_system[one].keys() & by_system[other].keys()
-        deviations[f"{one} / {other}"] = statistics.stdev(by_system[one][key] - by_system[other][key] for key in shared)
+    for first, second in itertools.combinations(RELEASED, 2):
+        shared = by_system[first].keys() & by_system[second].keys()
+        deviations[f"{first} / {second}"] = statistics.stdev(
+            by_system[first][key] - by_system[second][key] for key in shared
+        )
     middle = statistics.median(deviations.values())
     single = statistics.median(statistics.stdev(by_system[name].values()) for name in RELEASED)
     levels = {"paranmt": (3 - 1, PARANMT.size), "parazh": (5 - 1, PARAZH.size)}
     half = norm.ppf(1 - LEVEL / 2)
     return {
-        "annotators": len({one.annotator for one in judgments}),
+        "annotators": len({judgment.annotator for judgment in judgments}),
         "left_out": len(left_out),
         "judgments_of_a_text": statistics.fmean(len(text.scores) for text in texts),
         "agreement_of_halves": split_half(texts, lambda text: text.scores, 0),
@@ -187,16 +195,16 @@ def main() -> None:
               for name, texts in our_texts(references, work).items()}  # fmt: skip
     packs: dict[str, tuple[Sheet, Sequence[Path], int | None]] = {
         "parabank": (PARABANK, list(files.values()), len(references)),
-        "paranmt": (PARANMT, [made(options.data, work), scored(files["ParaNMT"], work)], None),
+        "paranmt": (PARANMT, [starter_paranmt(options.data, work), scored(files["ParaNMT"], work)], None),
     }
     if options.parazh:
         packs["parazh"] = (PARAZH, [options.parazh], None)
     sheets = {}
     for name, (sheet, parabanks, size) in packs.items():
         record = make_sheet(list(map(str, parabanks)), sheet, options.output_dir / name, size, seed=options.seed)
-        kept = {key: record[key] for key in ("pages", "texts", "controls", "judgments", "sampled")}
+        counts = {key: record[key] for key in ("pages", "texts", "controls", "judgments", "sampled")}
         hours = record["texts"] * record["judgments"] * sheet.seconds / 3600
-        sheets[name] = kept | {"systems": sorted(record["parabanks"]), "hours_of_all_annotators": hours}
+        sheets[name] = counts | {"systems": sorted(record["parabanks"]), "hours_of_all_annotators": hours}
         print(f"parabank annotate serve {options.output_dir / name}", flush=True)
     plan = planned(options.data, sheets["parabank"]["sampled"]["all"])
     head = ["points between two systems", *map(str, POINTS)]

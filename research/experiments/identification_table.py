@@ -69,10 +69,10 @@ def first_rows(path: Path, options: argparse.Namespace) -> Path:
     """Write the first --rows rows of a file of the task to the work folder."""
     has_header = not all(column.isdigit() for column in COLUMNS[options.task])
     lines = path.read_text(encoding="utf-8").split("\n")[: options.rows + has_header]
-    written = options.work / f"{options.task}-{options.rows}{path.suffix}"
+    file = options.work / f"{options.task}-{options.rows}{path.suffix}"
     options.work.mkdir(parents=True, exist_ok=True)
-    write_whole(written, "\n".join(lines) + "\n")
-    return written
+    write_whole(file, "\n".join(lines) + "\n")
+    return file
 
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
@@ -111,33 +111,33 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
     )  # fmt: skip
     model, record = train(settings), folder / "figures.json"
     if not record.exists():
-        found = measure(model, [str(path) for path in parts.values()], COLUMNS[options.task], settings.scored)
-        write_whole(record, json.dumps(dict(zip(parts, found.values(), strict=True)), indent=1))
+        figures_by_file = measure(model, [str(path) for path in parts.values()], COLUMNS[options.task], settings.scored)
+        write_whole(record, json.dumps(dict(zip(parts, figures_by_file.values(), strict=True)), indent=1))
         print(f"{folder.name}: {record.read_text()}", flush=True)
     return json.loads(record.read_text())
 
 
-def chosen(by_rate: dict[float, list[Figures]], measured: str = "f1") -> float:
+def best_rate(by_rate: dict[float, list[Figures]], metric: str = "f1") -> float:
     """The learning rate with the best mean on dev; a single rate needs no dev part.
 
     >>> high, low = ({"val": {"f1": 80.0}, "test": {"f1": 90.0}}, {"val": {"f1": 81.0}, "test": {"f1": 70.0}})
-    >>> chosen({5e-5: [high], 2e-5: [low]})
+    >>> best_rate({5e-5: [high], 2e-5: [low]})
     2e-05
     """
     if len(by_rate) == 1:
         return next(iter(by_rate))
-    return max(by_rate, key=lambda rate: fmean(one["val"][measured] for one in by_rate[rate]))
+    return max(by_rate, key=lambda rate: fmean(run["val"][metric] for run in by_rate[rate]))
 
 
 def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
     """The Markdown table: a line for each classifier, with both measures of each part."""
     parts = [part for part in FILES[task] if part != "train"]
-    columns = [(part, measured) for part in parts for measured in measures(task)]
-    head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
+    columns = [(part, metric) for part in parts for metric in measures(task)]
+    head = [task, "learning rate", *(f"{part} {metric}" for part, metric in columns)]
     lines_of_table = []
     for name, cells in lines.items():
-        shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
-        lines_of_table.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
+        values = [with_spread([run[part][metric] for run in cells], 1) for part, metric in columns]
+        lines_of_table.append([name, f"{rates[name]:g}" if name in rates else "", *values])
     paper = ", ".join(f"{name} {figure:.2f}" for name, figure in PAPER.get(task, {}).items())
     paper_line = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""
     return table(head, lines_of_table, f"{paper_line}`{signature(task)}`")
@@ -162,12 +162,12 @@ def floor(options: argparse.Namespace) -> dict[str, list[Figures]]:
 
 def differences(task: str, lines: dict[str, list[Figures]]) -> dict[str, float]:
     """The gain by paraphrase identification in the mean of each part's second measure."""
-    measured = measures(task)[1]
+    metric = measures(task)[1]
     gains = {}
     for name in [name for name in lines if name + IDENTIFICATION in lines]:
         for part in lines[name][0]:
-            before, after = (fmean(one[part][measured] for one in lines[n]) for n in (name, name + IDENTIFICATION))
-            gains[f"{measured.capitalize()} {part} gained, {name}"] = round(after - before, 3)
+            before, after = (fmean(run[part][metric] for run in lines[n]) for n in (name, name + IDENTIFICATION))
+            gains[f"{metric.capitalize()} {part} gained, {name}"] = round(after - before, 3)
     return gains
 
 
@@ -212,14 +212,14 @@ def main() -> None:
     """Train every classifier, choose learning rates on dev, print, and write the JSON."""
     options = parsed()
     torch.set_num_threads(options.threads)
-    found: dict[str, dict[float, list[Figures]]] = {}
+    runs: dict[str, dict[float, list[Figures]]] = {}
     for seed in options.seeds:
         for name, start in starts(options, seed).items():
-            by_rate = found.setdefault(name, {rate: [] for rate in options.learning_rates})
+            by_rate = runs.setdefault(name, {rate: [] for rate in options.learning_rates})
             for rate in options.learning_rates:
                 by_rate[rate].append(cell(options, name, start, rate, seed))
-    rates = {name: chosen(by_rate, measures(options.task)[1]) for name, by_rate in found.items()}
-    lines = floor(options) | {name: by_rate[rates[name]] for name, by_rate in found.items()}
+    rates = {name: best_rate(by_rate, measures(options.task)[1]) for name, by_rate in runs.items()}
+    lines = floor(options) | {name: by_rate[rates[name]] for name, by_rate in runs.items()}
     print(markdown(options.task, lines, rates), "\n")
     results = {
         "task": options.task, "rows": options.rows, "seeds": options.seeds, "pairs": options.pairs,
@@ -228,7 +228,7 @@ def main() -> None:
         "paper": PAPER.get(options.task, {}),
         "start": options.start_name or report.shown(options.start), "bert": "only if --start names one",
         "parabank": report.shown(str(options.parabank)), "signature": signature(options.task), "learning_rates": rates,
-        "lines": lines, "all_rates": {name: {f"{r:g}": of for r, of in by.items()} for name, by in found.items()},
+        "lines": lines, "all_rates": {name: {f"{r:g}": of for r, of in by.items()} for name, by in runs.items()},
     }  # fmt: skip
     report.write(options.json, options.seeds[0], results, differences(options.task, lines))
 

@@ -108,10 +108,10 @@ def fitted(texts: list[dict[str, Any]], features: tuple[str, ...]) -> tuple[dict
     values, usable, groups, latest = examples(texts, features)
     weights = np.where(latest, 1.0, OLDER if latest.any() else 1.0)
     predicted = np.zeros(len(usable))
-    for learned, other in GroupKFold(min(FOLDS, len(set(groups)))).split(values, usable, groups):
+    for learned, test in GroupKFold(min(FOLDS, len(set(groups)))).split(values, usable, groups):
         for model in (regression(), boosting()):
             fit(model, values[learned], usable[learned], weights[learned])
-            predicted[other] += model.predict_proba(values[other])[:, 1] / 2
+            predicted[test] += model.predict_proba(values[test])[:, 1] / 2
     scaler, model = fit(regression(), values, usable, weights)
     boosted = fit(boosting(), values, usable, weights)
     share = np.average(usable, weights=weights)

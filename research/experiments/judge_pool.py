@@ -52,18 +52,18 @@ def pool(sets: list[str], seed: int = 0) -> list[dict[str, Any]]:
     rows = [Row(f"{t.kind}-{n}", t.set, t.text, "en", t.text, "en", "") for n, t in enumerate(texts)]
     forward, backward = load_translator("starter/en-pt"), load_translator("starter/pt-en")
     starter = load_translator("starter/paraphraser")
-    for row, own, beam in zip(
+    for row, sample, beam in zip(
         pivot_rows(rows, forward, backward, "pt", PivotDecoding(seed=seed), {}),
         sample_rows([copy(row) for row in rows], starter, 4, 5, 10, 0.15, 2400, seed, 0.1, "words"),
         translate_rows([copy(row) for row in rows], starter, 6, 2400, 6),
         strict=True,
     ):
         known = {c.text for c in row.candidates}
-        row.candidates += [c for c in (*own.candidates, *beam.candidates) if c.text not in known]
+        row.candidates += [c for c in (*sample.candidates, *beam.candidates) if c.text not in known]
     refused = refuse_english(guard_rows(refuse_repeats(correct_english(rows)), GUARDS), False)
     scored = dual_rows(forward_rows(refused, backward, 8192), forward, 8192)
-    measured = edit_rows(overlap_rows(scored, backward.target))
-    encoded = semantic_rows(measured, load_encoder("starter/encoder", torch.device("cpu")), 64)
+    rows_with_overlap = edit_rows(overlap_rows(scored, backward.target))
+    encoded = semantic_rows(rows_with_overlap, load_encoder("starter/encoder", torch.device("cpu")), 64)
     return [
         {"set": row.origin, "kind": row.id.split("-")[0], "text": row.reference, "pivot": row.source,
          "candidates": [described(c) for c in row.candidates if c.reason is None]}
@@ -75,11 +75,11 @@ def default_pool(sets: list[str]) -> list[dict[str, Any]]:
     """The texts with the candidates that the default paraphraser judges."""
     texts, paraphraser = evaluation_texts(*sets), Paraphraser()
     paraphraser.settings = replace(paraphraser.settings, min_usable=None)
-    found = paraphraser.candidates([text.text for text in texts], progress=False)
+    candidate_lists = paraphraser.candidates([text.text for text in texts], progress=False)
     return [
         {"set": t.set, "kind": t.kind, "text": t.text,
-         "candidates": [described(c) for c in some if c.scores.usable is not None]}
-        for t, some in zip(texts, found, strict=True)
+         "candidates": [described(c) for c in candidates if c.scores.usable is not None]}
+        for t, candidates in zip(texts, candidate_lists, strict=True)
     ]  # fmt: skip
 
 
@@ -108,10 +108,10 @@ def sheet(texts: list[dict[str, Any]], each: int) -> list[tuple[int, int]]:
     for n, text in enumerate(texts):
         judged = all("usable" in candidate["scores"] for candidate in text["candidates"])
         values = [c["scores"]["usable"] if judged else dual(c) for c in text["candidates"]]
-        best, least = (BEST_JUDGED, LEAST_USABLE) if judged else (BEST, WORST_DUAL)
+        best, floor = (BEST_JUDGED, LEAST_USABLE) if judged else (BEST, WORST_DUAL)
         order = sorted(range(len(values)), key=lambda i: -values[i])
-        others = [i for i in order[best:] if values[i] >= least]
-        places += [(n, i) for i in order[:best] + chance.sample(others, min(len(others), each - best))]
+        rest = [i for i in order[best:] if values[i] >= floor]
+        places += [(n, i) for i in order[:best] + chance.sample(rest, min(len(rest), each - best))]
     chance.shuffle(places)
     return places
 

@@ -47,13 +47,13 @@ def oracles(folder: Path) -> tuple[Table, Table]:
 
 def markdown(head: Sequence[str], lines: Table, columns: Sequence[str], paper: dict[str, float]) -> str:
     """A Markdown table with a line for each system, and the paper's figure in brackets in the second column."""
-    found = []
+    rows = []
     for name, figures in lines.items():
         cells = [cell([figures[column]] if column in figures else [], whole=column == "texts") for column in columns]
         if name in paper:
             cells[1] += f" ({paper[name]:.2f})"
-        found.append([name, *cells])
-    return table(head, found)
+        rows.append([name, *cells])
+    return table(head, rows)
 
 
 def main() -> None:
@@ -70,17 +70,17 @@ def main() -> None:
     print(markdown(head, by_system, columns, judged.PAPER_GRAMMATICAL), "\n")
     measures = ["score", "grammatical", "one_minus_bleu", "intersection_over_union", "length_ratio"]
     print(markdown(["oracle", *measures], against, measures, {}), "\n")
-    others = [text for text in texts if judged.NAMES["0"] not in text.systems]
+    paraphrases = [text for text in texts if judged.NAMES["0"] not in text.systems]
     agreement = {
-        "score": judged.split_half(others, lambda text: text.scores, SEED),
-        "grammaticality": judged.split_half(others, lambda text: text.grammaticality, SEED),
+        "score": judged.split_half(paraphrases, lambda text: text.scores, SEED),
+        "grammaticality": judged.split_half(paraphrases, lambda text: text.grammaticality, SEED),
     }
     summary = summarise(options.judgments)
-    kept = ["judgments", "agreement", "systems"]
+    names = ["judgments", "agreement", "systems"]
     results = {
-        "systems": by_system, "summary": {name: summary[name] for name in kept} | {
+        "systems": by_system, "summary": {name: summary[name] for name in names} | {
             "annotators": len(summary["annotators"]),
-            "left_out": [one["left_out"] for one in summary["annotators"].values() if one["left_out"]],
+            "left_out": [person["left_out"] for person in summary["annotators"].values() if person["left_out"]],
         }, "paper_grammatical": judged.PAPER_GRAMMATICAL, "split_half_spearman": agreement,
         "oracles": {"chosen_from": CHOSEN_FROM, "against": against, "between": between},
         "paper_oracles": {"human": systems.PAPER_ORACLES_JUDGED, "against": systems.PAPER_ORACLES_AGAINST},

@@ -53,8 +53,8 @@ ARMS: dict[str, dict[str, Any]] = {  # how they are augmented
 
 def pairs_of(data: Path, part: str) -> list[tuple[str, str]]:
     """English and French sentences, one pair of each English sentence, in random order."""
-    found = {match_key(english): (english, french) for french, english in fields(data / BITEXT.format(part))}
-    pairs = sorted(found.values())
+    pairs_by_key = {match_key(english): (english, french) for french, english in fields(data / BITEXT.format(part))}
+    pairs = sorted(pairs_by_key.values())
     random.Random(0).shuffle(pairs)
     return pairs
 
@@ -67,8 +67,8 @@ def drawn(data: Path, seed: int) -> list[tuple[str, str]]:
 
 def held_out(data: Path, seeds: int) -> list[tuple[str, str]]:
     """The test pairs: no seed trains on a sentence of them."""
-    seen = {match_key(text) for seed in range(seeds) for pair in drawn(data, seed) for text in pair}
-    return [pair for pair in pairs_of(data, "train") if not seen.intersection(map(match_key, pair))][:TEST_PAIRS]
+    seed_keys = {match_key(text) for seed in range(seeds) for pair in drawn(data, seed) for text in pair}
+    return [pair for pair in pairs_of(data, "train") if not seed_keys.intersection(map(match_key, pair))][:TEST_PAIRS]
 
 
 def augmented(data: Path, arm: str, seed: int) -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ def augmented(data: Path, arm: str, seed: int) -> list[tuple[str, str]]:
     return list(zip(bigger["en"], bigger["fr"], strict=True))
 
 
-def trained(folder: Path, arm: str, validation: Path, steps: int, seed: int) -> Path:
+def train_translator(folder: Path, arm: str, validation: Path, steps: int, seed: int) -> Path:
     """The folder of the model of an arm."""
     goes = folder / f"model {arm}"
     settings = TrainingSettings(
@@ -115,39 +115,39 @@ def metrics_of(test: list[tuple[str, str]]) -> dict[str, BLEU | CHRF]:
 
 def scores(model: Path, test: list[tuple[str, str]], metrics: dict[str, BLEU | CHRF]) -> dict[str, float]:
     """The figures of the best translations."""
-    said = translate(load_translator(str(model), device="cpu"), [english for english, _ in test], BEAM)
-    return {name: metric.corpus_score(said, None).score for name, metric in metrics.items()}
+    translations = translate(load_translator(str(model), device="cpu"), [english for english, _ in test], BEAM)
+    return {name: metric.corpus_score(translations, None).score for name, metric in metrics.items()}
 
 
 def counted(pairs: Path, test: list[tuple[str, str]]) -> dict[str, float]:
     """The number of training pairs, and how many per cent of the English words of the test are in none of them."""
     sources = [line.split("\t")[0] for line in pairs.read_text(encoding="utf-8").splitlines()]
     known = {word for source in sources for word in words_of(source)}
-    said = [word for english, _ in test for word in words_of(english)]
-    return {"pairs": len(sources), "unseen": 100 * sum(word not in known for word in said) / len(said)}
+    test_words = [word for english, _ in test for word in words_of(english)]
+    return {"pairs": len(sources), "unseen": 100 * sum(word not in known for word in test_words) / len(test_words)}
 
 
-def summary(found: dict[str, list[dict[str, float]]], metrics: Sequence[str], baseline: str) -> dict[str, Any]:
+def summary(figures: dict[str, list[dict[str, float]]], metrics: Sequence[str], baseline: str) -> dict[str, Any]:
     """By metric and arm the mean and the deviation over the seeds, and the difference from one arm.
 
     Args:
-        found: The figures of each seed, by arm.
+        figures: Those of each seed, by arm.
         metrics: Their names.
         baseline: The arm that the others are compared with.
     """
     results: dict[str, Any] = {}
-    others = [arm for arm in found if arm != baseline]
+    other_arms = [arm for arm in figures if arm != baseline]
     for name in metrics:
-        by_arm = {arm: [one[name] for one in some] for arm, some in found.items()}
-        against = dict(zip(others, compare([(by_arm[arm], by_arm[baseline]) for arm in others]), strict=True))
+        by_arm = {arm: [run[name] for run in runs] for arm, runs in figures.items()}
+        against = dict(zip(other_arms, compare([(by_arm[arm], by_arm[baseline]) for arm in other_arms]), strict=True))
         results[name] = {
-            arm: {"mean": round(float(np.mean(some)), 2), "deviation": round(float(np.std(some, ddof=1)), 2)}
+            arm: {"mean": round(float(np.mean(values)), 2), "deviation": round(float(np.std(values, ddof=1)), 2)}
             | (
-                {f"against_{baseline}": {"difference": round(one.difference, 2), "p": round(one.p, 4)}}
-                if (one := against.get(arm)) and one.p is not None
+                {f"against_{baseline}": {"difference": round(comparison.difference, 2), "p": round(comparison.p, 4)}}
+                if (comparison := against.get(arm)) and comparison.p is not None
                 else {}
             )
-            for arm, some in by_arm.items()
+            for arm, values in by_arm.items()
         }
     return results
 
@@ -168,27 +168,27 @@ def main() -> None:
     metrics = metrics_of(test)
     validation = options.work / "validation.tsv"
     write_tsv(validation, pairs_of(options.data, "validation"))
-    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
+    figures: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
     counts: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
     for seed in range(options.seeds):
         folder = options.work / str(seed)
         for arm in options.arms:
             if not (folder / f"{arm}.tsv").exists():
                 write_tsv(folder / f"{arm}.tsv", augmented(options.data, arm, seed))
-            kept = folder / f"scores {arm}.json"
-            if not kept.exists():
-                model = trained(folder, arm, validation, options.steps, seed)
-                write_whole(kept, json.dumps(scores(model, test, metrics)))
-            found[arm].append(json.loads(kept.read_text()))
+            file = folder / f"scores {arm}.json"
+            if not file.exists():
+                model = train_translator(folder, arm, validation, options.steps, seed)
+                write_whole(file, json.dumps(scores(model, test, metrics)))
+            figures[arm].append(json.loads(file.read_text()))
             counts[arm].append(counted(folder / f"{arm}.tsv", test))
-            print(seed, arm, found[arm][-1], flush=True)
-    results = summary(found, list(metrics), NONE)
+            print(seed, arm, figures[arm][-1], flush=True)
+    results = summary(figures, list(metrics), NONE)
     results |= {
-        "pairs": {arm: round(float(np.mean([one["pairs"] for one in some]))) for arm, some in counts.items()},
+        "pairs": {arm: round(float(np.mean([run["pairs"] for run in runs]))) for arm, runs in counts.items()},
         "unseen_words": {
-            arm: round(float(np.mean([one["unseen"] for one in some])), 2) for arm, some in counts.items()
+            arm: round(float(np.mean([run["unseen"] for run in runs])), 2) for arm, runs in counts.items()
         },
-        "by_seed": found,
+        "by_seed": figures,
         "test_pairs": len(test),
         "steps": options.steps,
         "seeds": options.seeds,

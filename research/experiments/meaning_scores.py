@@ -84,14 +84,14 @@ def rows_of_judgments(folder: Path) -> tuple[list[Row], dict[str, list[float]]]:
 def rows_of_readings(texts: Sequence[dict[str, Any]], count: int) -> tuple[list[Row], list[dict[str, Any]]]:
     """So many texts by chance with the candidates that were read, and these texts as the file has them."""
     read = [text for text in texts if text["set"] == LATEST]
-    drawn = sorted(np.random.default_rng(SEED).permutation(len(read))[:count].tolist())
-    chosen = [read[n] | {"candidates": [c for c in read[n]["candidates"] if "ratings" in c]} for n in drawn]
+    numbers = sorted(np.random.default_rng(SEED).permutation(len(read))[:count].tolist())
+    sample = [read[n] | {"candidates": [c for c in read[n]["candidates"] if "ratings" in c]} for n in numbers]
     rows = [
         Row(f"read-{n}", "read", None, None, text["text"], "en", "test",
             candidates=[Candidate(c["text"], "beam") for c in text["candidates"]])
-        for n, text in zip(drawn, chosen, strict=True)
+        for n, text in zip(numbers, sample, strict=True)
     ]  # fmt: skip
-    return rows, chosen
+    return rows, sample
 
 
 def nli_model(sick: Path, base_model: str, folder: Path) -> str:
@@ -127,7 +127,7 @@ def stages(options: argparse.Namespace, nli: str) -> dict[str, Callable[[], Stag
         model = load_nli(nli)
         return lambda rows: entailment_rows(rows, model, BATCH_TEXTS)
 
-    def asked(stage: Any) -> Stage:
+    def chat_stage(stage: Any) -> Stage:
         model = load_critic(options.asked, "float32", "cpu")
         return lambda rows: stage(rows, model, BATCH_TOKENS)
 
@@ -135,36 +135,36 @@ def stages(options: argparse.Namespace, nli: str) -> dict[str, Callable[[], Stag
         "semantic": semantic,
         "judgment": lambda: judgment_rows,
         "given_reference": likelihood,
-        "parapluie": lambda: asked(parapluie_rows),
-        "rubric": lambda: asked(rubric_rows),
+        "parapluie": lambda: chat_stage(parapluie_rows),
+        "rubric": lambda: chat_stage(rubric_rows),
         "entailed": entailment,
     }
 
 
 def measure(rows: Sequence[Row], load: Callable[[], Stage], field: str, file: Path) -> None:
     """Fill a score of all candidates, of which those of earlier calls are in a file."""
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    missing = [row for row in rows if row.id not in kept]
+    values_by_id = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    missing = [row for row in rows if row.id not in values_by_id]
     stage = load() if missing else None
     names = ("entailed", "entails") if field == "entailed" else (field,)
     for begin in range(0, len(missing), PIECE):
         assert stage is not None
         for row in stage(missing[begin : begin + PIECE]):
-            kept[row.id] = [{name: getattr(c.scores, name) for name in names} for c in row.candidates]
-        write_whole(file, json.dumps(kept))
+            values_by_id[row.id] = [{name: getattr(c.scores, name) for name in names} for c in row.candidates]
+        write_whole(file, json.dumps(values_by_id))
         print(f"{field}: {begin + PIECE} of {len(missing)} texts", flush=True)
     for row in rows:
-        for candidate, values in zip(row.candidates, kept[row.id], strict=True):
+        for candidate, values in zip(row.candidates, values_by_id[row.id], strict=True):
             for name, value in values.items():
                 setattr(candidate.scores, name, value)
 
 
-def interval(measured: Callable[[np.ndarray], float], groups: np.ndarray) -> list[float]:
+def interval(figure: Callable[[np.ndarray], float], groups: np.ndarray) -> list[float]:
     """The 2.5th and 97.5th percentile of a figure over draws of groups, with repetitions."""
     generator, distinct = np.random.default_rng(SEED), np.unique(groups)
     places = {group: np.flatnonzero(groups == group) for group in distinct}
     figures = [
-        measured(np.concatenate([places[group] for group in generator.choice(distinct, len(distinct))]))
+        figure(np.concatenate([places[group] for group in generator.choice(distinct, len(distinct))]))
         for _ in range(DRAWS)
     ]
     return np.round(np.percentile(figures, [2.5, 97.5]), 4).tolist()
@@ -240,10 +240,10 @@ def against_readings(rows: Sequence[Row], texts: Sequence[dict[str, Any]]) -> di
 def in_folds(values: np.ndarray, usable: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """The predictions of judges that were fitted without the text of an output."""
     predicted, weights = np.zeros(len(usable)), np.ones(len(usable))
-    for learned, other in GroupKFold(FOLDS).split(values, usable, groups):
+    for learned, test in GroupKFold(FOLDS).split(values, usable, groups):
         for model in (regression(), boosting()):
             fit(model, values[learned], usable[learned], weights[learned])
-            predicted[other] += model.predict_proba(values[other])[:, 1] / 2
+            predicted[test] += model.predict_proba(values[test])[:, 1] / 2
     return predicted
 
 
@@ -251,14 +251,14 @@ def milliseconds(rows: Sequence[Row], load: Callable[[], Stage], pairs: int) -> 
     """Of a pair, by one stage, after it has measured a first text."""
     stage = load()
     list(stage(rows[:1]))
-    measured, count = [], 0
+    sample, count = [], 0
     for row in rows[1:]:
-        measured.append(row)
+        sample.append(row)
         count += len(row.candidates)
         if count >= pairs:
             break
     began = time.perf_counter()
-    list(stage(measured))
+    list(stage(sample))
     return round(1000 * (time.perf_counter() - began) / count, 2)
 
 

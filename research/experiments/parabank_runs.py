@@ -50,8 +50,8 @@ def references_of(domain: str, data: Path, split: str, count: int, language: str
     pairs = sorted({pair.reference: pair.source for pair in read_bitext([str(data / path)], source, reference)}.items())
     chance = random.Random(0)
     chance.shuffle(pairs)
-    drawn = pairs[:count] if domain == "multi30k" else balanced(pairs[split == "test" :: 2], count)
-    return [Row(f"{domain}-{i}", domain, s, "de", r, "en", split) for i, (r, s) in enumerate(drawn)]
+    sample = pairs[:count] if domain == "multi30k" else balanced(pairs[split == "test" :: 2], count)
+    return [Row(f"{domain}-{i}", domain, s, "de", r, "en", split) for i, (r, s) in enumerate(sample)]
 
 
 def balanced(pairs: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:

@@ -71,9 +71,9 @@ def against(
         for subset, texts in {"own": outputs, "common": systems.select_rows(outputs, shared)}.items():
             if texts:
                 found_scores = [scores[references[id], text] for id, text in texts.items()]
-                measured = systems.compare(references, texts, pieces, parses)
+                figures = systems.compare(references, texts, pieces, parses)
                 judged = [score for _, score in found_scores if not math.isnan(score)]
-                tables[subset][name] = measured | {
+                tables[subset][name] = figures | {
                     "cosine": fmean(c for c, _ in found_scores),
                     "judgment": fmean(judged),
                 }
@@ -111,51 +111,53 @@ def means(runs: Sequence[Lines]) -> dict[str, dict[str, list[float]]]:
 
 def systems_table(title: str, lines: Values, papers: dict[str, dict[str, float]], names: Sequence[str]) -> str:
     """A Markdown table of systems or pairs of systems: our figures, and the paper's in brackets where it has one."""
-    found = []
+    rows = []
     for name, figures in lines.items():
         cells = [cell(figures["references"], whole=True)]
         for measure in names:
             paper_value = papers.get(name, {}).get(measure)
             cells.append(cell(figures.get(measure, []), whole=False) + (f" ({paper_value:.2f})" if paper_value else ""))
-        found.append([name, *cells])
-    return table([title, "references", *(HEADINGS[name] for name in names)], found)
+        rows.append([name, *cells])
+    return table([title, "references", *(HEADINGS[name] for name in names)], rows)
 
 
 def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
     """Table 4, bottom: BLEU by length, the paper's in brackets, and the number of references."""
-    found = []
+    rows = []
     for name in runs[0]:
         cells, paper = [], systems.PAPER_BY_LENGTH.get(name, {})
         for place, length in enumerate(lengths.LENGTHS):
             lines = [run[name]["lengths"][place] for run in runs if name in run]
             ours = cell([line["bleu"] for line in lines if "bleu" in line], whole=False)
             cells.append(f"{ours}{f' ({paper[length]:.2f})' if paper else ''}, n {lines[0]['references']}")
-        found.append([name, *cells])
-    return table([title, *(f"{length} words" for length in lengths.LENGTHS)], found)
+        rows.append([name, *cells])
+    return table([title, *(f"{length} words" for length in lengths.LENGTHS)], rows)
 
 
 def order_table(title: str, runs: Sequence[dict[str, float]]) -> str:
     """A table of the differences of `PAPER_ORDERS`; an order is reproduced if our differences have the paper's sign."""
-    found = []
+    rows = []
     for name, difference in systems.PAPER_ORDERS.items():
         ours = [run[name] for run in runs]
-        comes_out = "yes" if all(one * difference > 0 for one in ours) else "**no**"
-        found.append([name, cell(ours, whole=False), f"{difference:.2f}", comes_out])
-    return table([f"Orders: {title}", "ours", "the paper's", "comes out"], found)
+        comes_out = "yes" if all(value * difference > 0 for value in ours) else "**no**"
+        rows.append([name, cell(ours, whole=False), f"{difference:.2f}", comes_out])
+    return table([f"Orders: {title}", "ours", "the paper's", "comes out"], rows)
 
 
-def read_trees(rows: list[Row], found: dict[str, list[Run]], form: str | None) -> Parses | None:
+def read_trees(rows: list[Row], runs_by_setting: dict[str, list[Run]], form: str | None) -> Parses | None:
     """Parse all texts with the parser of the command line; None without one."""
     if form is None:
         return None
-    outputs = (text for runs in found.values() for run in runs for texts in run.values() for text in texts.values())
+    outputs = (
+        text for runs in runs_by_setting.values() for run in runs for texts in run.values() for text in texts.values()
+    )
     return parse([*(row.reference for row in rows), *outputs], *open_parser(form))
 
 
-def scored(rows: list[Row], found: dict[str, list[Run]], encoder: Encoder) -> Scores:
+def scored(rows: list[Row], runs_by_setting: dict[str, list[Run]], encoder: Encoder) -> Scores:
     """The cosine and the predicted judgment of all outputs of all systems."""
     references = {row.id: row.reference for row in rows}
-    every = (texts for runs in found.values() for run in runs for texts in run.values())
+    every = (texts for runs in runs_by_setting.values() for run in runs for texts in run.values())
     return pair_scores({(references[id], text) for texts in every for id, text in texts.items()}, encoder)
 
 
@@ -185,36 +187,38 @@ def setting_of(
     return figures
 
 
-def markdown(setting: str, found: dict) -> list[str]:
+def markdown(setting: str, figures: dict) -> list[str]:
     """The tables of one setting."""
     printed = []
-    for subset, shown in SUBSETS.items():
-        lines = found[subset]
+    for subset, label in SUBSETS.items():
+        lines = figures[subset]
         if not lines["against"]:
             continue
         names = [name for name in (*MEASURES, *SCORES) if name in lines["against"]["ParaNMT"]]
         pairs = [name for name in MEASURES[:3] if name in names]
-        printed.append(systems_table(f"Table 1: {setting}, {shown}", lines["against"], paper()["against"], names))
-        printed.append(systems_table(f"Table 2: {setting}, {shown}", lines["between"], paper()["between"], pairs))
-        printed += [order_table(f"{setting}, {shown}", lines["orders"])] if lines["orders"] else []
-    equal_line = "ParaNMT's text is system 28's for {} of {} references".format(*found["equal_to_28"])
-    return [*printed, length_table(f"Table 4: {setting}", found["by_length"]), equal_line]
+        printed.append(systems_table(f"Table 1: {setting}, {label}", lines["against"], paper()["against"], names))
+        printed.append(systems_table(f"Table 2: {setting}, {label}", lines["between"], paper()["between"], pairs))
+        printed += [order_table(f"{setting}, {label}", lines["orders"])] if lines["orders"] else []
+    equal_line = "ParaNMT's text is system 28's for {} of {} references".format(*figures["equal_to_28"])
+    return [*printed, length_table(f"Table 4: {setting}", figures["by_length"]), equal_line]
 
 
 def tables_of(
     rows: list[Row],
-    found: dict[str, list[Run]],
+    runs_by_setting: dict[str, list[Run]],
     pieces: PieceSplitter | None,
     form: str | None,
     encoder: Encoder,
 ) -> tuple[dict, list[str]]:
     """All figures of each setting: as a dictionary for the report, and as Markdown with their signatures."""
-    parses, scores = read_trees(rows, found, form), scored(rows, found, encoder)
-    found = {setting: [run | oracles(rows, run, scores) for run in runs] for setting, runs in found.items()}
-    results = {setting: setting_of(rows, runs, pieces, parses, scores) for setting, runs in found.items()}
+    parses, scores = read_trees(rows, runs_by_setting, form), scored(rows, runs_by_setting, encoder)
+    runs_by_setting = {
+        setting: [run | oracles(rows, run, scores) for run in runs] for setting, runs in runs_by_setting.items()
+    }
+    results = {setting: setting_of(rows, runs, pieces, parses, scores) for setting, runs in runs_by_setting.items()}
     printed = [part for setting, figures in results.items() for part in markdown(setting, figures)]
-    named = signatures(pieces, parses)
-    return results | {"signatures": named}, [*printed, "\n".join(f"- `{signature}`" for signature in named)]
+    lines = signatures(pieces, parses)
+    return results | {"signatures": lines}, [*printed, "\n".join(f"- `{signature}`" for signature in lines)]
 
 
 def equal(run: Run) -> list[int]:
@@ -270,8 +274,8 @@ def main() -> None:
     options, encoder = parsed(), Encoder()
     torch.set_num_threads(options.threads)
     rows = references_of(options.domain, options.data, options.split, options.sentences, options.source)
-    found, pieces = runs_of(rows, options)
-    results, printed = tables_of(rows, found, pieces, options.parser, encoder)
+    runs_by_setting, pieces = runs_of(rows, options)
+    results, printed = tables_of(rows, runs_by_setting, pieces, options.parser, encoder)
     if options.judgments:
         their_rows, run = authors_run(options.judgments)
         theirs, more = tables_of(their_rows, {AUTHORS: [run]}, None, options.parser, encoder)

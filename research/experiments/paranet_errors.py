@@ -39,32 +39,32 @@ KINDS = (*GUARDS, "antonym", "noun", "hyphen")
 
 def read_antonyms(path: Path) -> dict[str, set[str]]:
     """The antonyms of each word, in both directions."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    antonyms: defaultdict[str, set[str]] = defaultdict(set)
     for line in path.read_text(encoding="utf-8").splitlines():
-        one, other = line.split()[:2]
-        found[one].add(other)
-        found[other].add(one)
-    return dict(found)
+        word, antonym = line.split()[:2]
+        antonyms[word].add(antonym)
+        antonyms[antonym].add(word)
+    return dict(antonyms)
 
 
 def errors(reference: str, text: str, antonyms: Mapping[str, set[str]]) -> set[str]:
     """The kinds of errors of a paraphrase."""
-    found = {guard for guard in GUARDS if broken_guard(reference, text, LANG, (guard,))}
-    words, said = COMPOUND.findall(reference), COMPOUND.findall(text.lower())
-    ours, theirs = ({base for word in some for base in bases(word)} for some in (words, said))
+    kinds = {guard for guard in GUARDS if broken_guard(reference, text, LANG, (guard,))}
+    words, text_words = COMPOUND.findall(reference), COMPOUND.findall(text.lower())
+    ours, theirs = ({base for word in side for base in bases(word)} for side in (words, text_words))
     if any(antonyms.get(word, set()) & (theirs - ours) for word in ours):
-        found.add("antonym")
+        kinds.add("antonym")
     nouns = [word for word, tag in zip(words, part_of_speech(words), strict=True) if tag == "NOUN"]
     if any(not bases(noun) & theirs for noun in nouns):
-        found.add("noun")
-    if any("-" in word and word.lower() not in said for word in words):
-        found.add("hyphen")
-    return found
+        kinds.add("noun")
+    if any("-" in word and word.lower() not in text_words for word in words):
+        kinds.add("hyphen")
+    return kinds
 
 
 def best(candidates: Sequence[Candidate]) -> Candidate | None:
     """The candidate with the greatest ranking; of equal ones the first by text."""
-    return min(candidates, key=lambda one: (-(one.scores.ranking or 0.0), one.text), default=None)
+    return min(candidates, key=lambda candidate: (-(candidate.scores.ranking or 0.0), candidate.text), default=None)
 
 
 def count(rows: Sequence[Row], antonyms: Mapping[str, set[str]]) -> dict[str, Any]:
@@ -73,11 +73,15 @@ def count(rows: Sequence[Row], antonyms: Mapping[str, set[str]]) -> dict[str, An
     for name, guards in (("before the guards", ()), ("after the guards", GUARDS)):
         counts, paraphrases = dict.fromkeys(KINDS, 0), 0
         for row in rows:
-            some = [c for c in row.candidates if c.scores.ranking is not None]
-            kept = [c for c in some if not broken_guard(row.reference, c.text, LANG, guards)] if guards else some
-            if (one := best(kept)) is not None:
+            candidates = [c for c in row.candidates if c.scores.ranking is not None]
+            valid_candidates = (
+                [c for c in candidates if not broken_guard(row.reference, c.text, LANG, guards)]
+                if guards
+                else candidates
+            )
+            if (paraphrase := best(valid_candidates)) is not None:
                 paraphrases += 1
-                for kind in errors(row.reference, one.text, antonyms):
+                for kind in errors(row.reference, paraphrase.text, antonyms):
                     counts[kind] += 1
         results[name] = {"paraphrases": paraphrases, "errors": counts}
     return results | {"references": len(rows)}
@@ -93,9 +97,9 @@ def main() -> None:
     rows = [row for shard in finished_shards(options.run) for row in read_shard(shard) if row.reason is None]
     results = count(rows, read_antonyms(options.data / ANTONYMS))
     lines = [
-        [name, number(found["paraphrases"], 0), *(number(found["errors"][kind], 0) for kind in KINDS)]
-        for name, found in results.items()
-        if isinstance(found, dict)
+        [name, number(figures["paraphrases"], 0), *(number(figures["errors"][kind], 0) for kind in KINDS)]
+        for name, figures in results.items()
+        if isinstance(figures, dict)
     ]
     print(table(["", "paraphrases", *KINDS], lines))
     report.write(options.json, 0, results, {})

@@ -63,16 +63,16 @@ def spaced(text: str) -> str:
 
 def compare_keywords(rows: Sequence[dict]) -> dict[str, Any]:
     """Precision, recall and F1 of our keywords, and what differs most often."""
-    both = ours_only = theirs_only = 0
+    shared = ours_only = theirs_only = 0
     more, less = Counter[str](), Counter[str]()
     for row in rows:
-        ours, theirs = {spaced(one.text) for one in keywords(row["X"])}, set(map(spaced, row["KW"]))
-        both += len(ours & theirs)
+        ours, theirs = {spaced(keyword.text) for keyword in keywords(row["X"])}, set(map(spaced, row["KW"]))
+        shared += len(ours & theirs)
         ours_only += len(ours - theirs)
         theirs_only += len(theirs - ours)
         more.update(ours - theirs)
         less.update(theirs - ours)
-    precision, recall = both / (both + ours_only), both / (both + theirs_only)
+    precision, recall = shared / (shared + ours_only), shared / (shared + theirs_only)
     return {
         "rows": len(rows),
         "precision": 100 * precision,
@@ -87,17 +87,17 @@ def compare_infilling(rows: Sequence[dict]) -> dict[str, Any]:
     """How many Y say all their keywords, and how many our rule puts together again."""
     says = same = reordered = 0
     for row in rows:
-        text, found = spaced(row["Y"]), []
+        text, places = spaced(row["Y"]), []
         for keyword in map(spaced, row["KW"]):
             place = text.find(keyword)
-            found.append((place, keyword))
-        if any(place < 0 for place, _ in found):
+            places.append((place, keyword))
+        if any(place < 0 for place, _ in places):
             continue
         says += 1
         parts, words, end = [], [], 0
-        in_x = [spaced(row["X"]).find(keyword) for _, keyword in sorted(found)]
+        in_x = [spaced(row["X"]).find(keyword) for _, keyword in sorted(places)]
         reordered += in_x != sorted(in_x)
-        for place, keyword in sorted(found):
+        for place, keyword in sorted(places):
             if place >= end:
                 parts.append(text[end:place].strip())
                 words.append(keyword)
@@ -113,10 +113,10 @@ def compare_choice(rows: Sequence[dict], options: argparse.Namespace) -> dict[st
     model = load_fluency(options.fluency_model, "float32", torch.device("cpu"), "en")
     apart = [row for row in rows if spaced(row["Y"]) not in set(map(spaced, row["sem_rank"]))]
     texts = [[row["Y"], *dict.fromkeys(row["sem_rank"])] for row in rows]
-    pairs = [(row["X"], text) for row, own in zip(rows, texts, strict=True) for text in own]
+    pairs = [(row["X"], text) for row, row_texts in zip(rows, texts, strict=True) for text in row_texts]
     semantic = dict(zip(pairs, pair_cosines(pairs, encoder), strict=True))
-    said = [text for _, text in pairs]
-    fluent = dict(zip(said, fluencies(said, model, BATCH_TOKENS), strict=True))
+    outputs = [text for _, text in pairs]
+    fluent = dict(zip(outputs, fluencies(outputs, model, BATCH_TOKENS), strict=True))
     shares: dict[str, dict[str, float]] = {}
     fitted: dict[str, Weights] = {}
     for jaccard in JACCARD:
@@ -128,12 +128,12 @@ def compare_choice(rows: Sequence[dict], options: argparse.Namespace) -> dict[st
             for row in apart
             for x in (row["X"],)
         ]
-        every = [Candidate("", "infill", scores=scores) for own in scored for scores in own]
+        every = [Candidate("", "infill", scores=scores) for row_scores in scored for scores in row_scores]
         fitted[jaccard] = fitted_weights(every)
         shares[jaccard] = {}
         for name, weights in (ARMS | {"fitted weights": fitted[jaccard]}).items():
-            sums = [[comprehensive(scores, weights) for scores in own] for own in scored]
-            shares[jaccard][name] = 100 * sum(own[0] > max(own[1:]) for own in sums) / len(apart)
+            sums = [[comprehensive(scores, weights) for scores in row_scores] for row_scores in scored]
+            shares[jaccard][name] = 100 * sum(row_sums[0] > max(row_sums[1:]) for row_sums in sums) / len(apart)
     correlations = []
     for row in rows:
         order = list(dict.fromkeys(row["sem_rank"]))
@@ -163,11 +163,11 @@ def main() -> None:
     options = parser.parse_args()
     with gzip.open(options.data / FILE, "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    some = random.Random(SEED).sample(rows, min(options.rows, len(rows)))
+    sample = random.Random(SEED).sample(rows, min(options.rows, len(rows)))
     results = {
         "keywords": compare_keywords(rows),
         "infilling": compare_infilling(rows),
-        "choice": compare_choice(some, options),
+        "choice": compare_choice(sample, options),
     }
     print(json.dumps(results, indent=1))
     report.write(options.json, SEED, results, {})

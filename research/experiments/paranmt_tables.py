@@ -135,7 +135,7 @@ def statistics_of(rows: Sequence[Row], pairs: Sequence[Translated]) -> dict:
     return {
         "references": len(with_paraphrase),
         "copies": len(with_paraphrase) - len(pairs),
-        "paraphrase_score_mean": fmean(one.score for one in pairs),
+        "paraphrase_score_mean": fmean(pair.score for pair in pairs),
         **profile([row.reference for row in with_paraphrase]),
     }
 
@@ -146,17 +146,17 @@ def table_sources(options: argparse.Namespace, judge: Judge, base: EncoderTraini
     runs = {n: list(rows_of(translate(options.data, options.work, n, counts[n]))) for n in options.sources}
     rows = {name: run[: options.references] for name, run in runs.items()}
     pairs = {name: translated(run) for name, run in rows.items()}
-    size, found = min(map(len, pairs.values())), {}
-    for name, own in pairs.items():
-        found[name] = {"statistics": statistics_of(rows[name], own), "models": {}}
+    size, figures = min(map(len, pairs.values())), {}
+    for name, corpus_pairs in pairs.items():
+        figures[name] = {"statistics": statistics_of(rows[name], corpus_pairs), "models": {}}
         for model in options.models:
             settings = replace(base, parts=PARTS[model], max_tokens=NO_LIMIT)
-            same = [one.pair for one in own[:size]]
+            same = [pair.pair for pair in corpus_pairs[:size]]
             scores = over_seeds(same, options.seeds, settings, judge)
             scores["untrained"] = untrained([same] * len(options.seeds), settings, options.seeds, judge)
-            found[name]["models"][model] = scores
+            figures[name]["models"][model] = scores
             show(f"{name}, {model}", scores)
-    return {"pairs": size, "corpora": found, "paper": PAPER_SOURCES}
+    return {"pairs": size, "corpora": figures, "paper": PAPER_SOURCES}
 
 
 def fifths() -> list[str]:
@@ -175,18 +175,28 @@ def table_filters(options: argparse.Namespace, judge: Judge, base: EncoderTraini
     for measure in PAPER_FILTERS:
         for deciles in fifths():
             pairs = chosen(shards, DecileSettings(measure, deciles))
-            found = {m: over_seeds(pairs, options.seeds, replace(base, parts=PARTS[m]), judge) for m in options.models}
-            parts.setdefault(measure, {})[deciles] = found
-            for model, scores in found.items():
+            scores_by_model = {
+                m: over_seeds(pairs, options.seeds, replace(base, parts=PARTS[m]), judge) for m in options.models
+            }
+            parts.setdefault(measure, {})[deciles] = scores_by_model
+            for model, scores in scores_by_model.items():
                 line(f"{measure} {deciles}, {model}", scores)
-    size = min(scores["pairs"] for of in parts.values() for found in of.values() for scores in found.values())
+    size = min(
+        scores["pairs"]
+        for of in parts.values()
+        for scores_by_model in of.values()
+        for scores in scores_by_model.values()
+    )
     samples = [chosen(shards, DecileSettings(next(iter(MEASURES)), EVERY, size, seed=seed)) for seed in options.seeds]
     all_deciles = {
         m: over_samples(samples, replace(base, parts=PARTS[m]), options.seeds, judge) for m in options.models
     }
     for model, scores in all_deciles.items():
         show(f"all deciles, {model}", scores)
-    means = {measure: {deciles: mean_of(found) for deciles, found in of.items()} for measure, of in parts.items()}
+    means = {
+        measure: {deciles: mean_of(scores_by_model) for deciles, scores_by_model in of.items()}
+        for measure, of in parts.items()
+    }
     best = {measure: max(of, key=lambda deciles: of[deciles]) for measure, of in means.items()}
     return {
         "parts": parts,
@@ -215,10 +225,10 @@ def over_samples(
 ) -> dict:
     """The results of samples of all deciles, with one seed for each."""
     runs = [over_seeds(pairs, [seed], settings, judge) for pairs, seed in zip(samples, seeds, strict=True)]
-    joined = runs[0] | {"seeds": list(seeds), "seconds": [run["seconds"][0] for run in runs]}
+    results = runs[0] | {"seeds": list(seeds), "seconds": [run["seconds"][0] for run in runs]}
     for kind in KINDS:
-        joined[kind] = {name: summary([run[kind][name]["mean"] for run in runs]) for name in runs[0][kind]}
-    return joined | {"untrained": untrained(samples, settings, seeds, judge)}
+        results[kind] = {name: summary([run[kind][name]["mean"] for run in runs]) for name in runs[0][kind]}
+    return results | {"untrained": untrained(samples, settings, seeds, judge)}
 
 
 def show(name: str, scores: dict) -> None:
@@ -254,7 +264,7 @@ def main() -> None:
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="")
     signatures = [LENGTH_SIGNATURE, VOCABULARY_SIGNATURE]
     results = {"sources": table_sources(options, judge, base), "filters": table_filters(options, judge, base)}
-    best = {f"best fifth by {name}": round(found[DEV], 2) for name, found in results["filters"]["best"].items()}
+    best = {f"best fifth by {name}": round(fifth[DEV], 2) for name, fifth in results["filters"]["best"].items()}
     ratios = best | {"all deciles": round(results["filters"]["model_average_all"], 2)}
     report.write(options.json, options.seeds[0], results | {"signatures": signatures}, ratios)
 

@@ -30,7 +30,7 @@ def lines(data: Path, name: str) -> list[str]:
 def halves(data: Path, corpus: str) -> list[Paraphrased]:
     """The half of a test of ParaNet's authors that is released: an input and a paraphrase."""
     sides = (lines(data, f"paranet/{corpus}/test_{side}.txt.first-half.gz") for side in ("input", "target"))
-    return [Paraphrased(text, (other,), ()) for text, other in zip(*sides, strict=True)]
+    return [Paraphrased(text, (paraphrase,), ()) for text, paraphrase in zip(*sides, strict=True)]
 
 
 def mscoco(data: Path) -> list[Paraphrased]:
@@ -45,14 +45,14 @@ def mscoco(data: Path) -> list[Paraphrased]:
 
 def captions(data: Path, split: str) -> list[Paraphrased]:
     """Multi30k: a caption, and the four others of the same image."""
-    found = (line.split("\t") for line in lines(data, f"captions/multi30k-5-english.{split}.tsv.gz"))
-    return [Paraphrased(first, tuple(others), ()) for first, *others in found]
+    records = (line.split("\t") for line in lines(data, f"captions/multi30k-5-english.{split}.tsv.gz"))
+    return [Paraphrased(first, tuple(references), ()) for first, *references in records]
 
 
 def two_references(data: Path, names: Iterable[str]) -> list[Paraphrased]:
     """Two human translations of the same news sentence."""
-    found = (line.split("\t") for name in names for line in lines(data, f"two-references/{name}.tsv.gz"))
-    return [Paraphrased(first, (second,), ()) for first, second in found]
+    records = (line.split("\t") for name in names for line in lines(data, f"two-references/{name}.tsv.gz"))
+    return [Paraphrased(first, (second,), ()) for first, second in records]
 
 
 def quora_pairs(data: Path) -> list[Pair]:
@@ -62,13 +62,13 @@ def quora_pairs(data: Path) -> list[Pair]:
 
 def kqa_pairs(data: Path) -> list[Pair]:
     """ParaNet's development pairs of KQA Pro: a question of a template, and a person's."""
-    found = (line.partition(SEPARATOR) for line in lines(data, "paranet/kqapro_split/dev.txt.gz"))
-    return [(template, question) for template, _, question in found]
+    records = (line.partition(SEPARATOR) for line in lines(data, "paranet/kqapro_split/dev.txt.gz"))
+    return [(template, question) for template, _, question in records]
 
 
 def caption_pairs(data: Path) -> list[Pair]:
     """Multi30k's training captions: the first of each image with the second."""
-    return [(one.text, one.references[0]) for one in captions(data, "train")]
+    return [(image.text, image.references[0]) for image in captions(data, "train")]
 
 
 TESTS: dict[str, Callable[[Path], list[Paraphrased]]] = {
@@ -78,7 +78,7 @@ TESTS: dict[str, Callable[[Path], list[Paraphrased]]] = {
     "two references": lambda data: two_references(data, NEWS),
 }
 VALIDATION: dict[str, Callable[[Path], list[Paraphrased]]] = {
-    "questions": lambda data: [Paraphrased(one, (other,), ()) for one, other in quora_pairs(data)],
+    "questions": lambda data: [Paraphrased(first, (second,), ()) for first, second in quora_pairs(data)],
     "captions": lambda data: captions(data, "validation"),
     "news": lambda data: two_references(data, [VALIDATION_NEWS]),
 }
@@ -97,8 +97,8 @@ def sample(items: Sequence, count: int, seed: int) -> list:
 
 def test_keys(data: Path, names: Iterable[str] = TESTS) -> set[str]:
     """The texts of tests, of all unless named, with their references, without case and punctuation."""
-    tests = (one for name in names for one in TESTS[name](data))
-    return {key for one in tests for key in map(match_key, (one.text, *one.references))}
+    tests = (item for name in names for item in TESTS[name](data))
+    return {key for item in tests for key in map(match_key, (item.text, *item.references))}
 
 
 def test_set(data: Path, name: str, count: int) -> list[Paraphrased]:
@@ -110,9 +110,9 @@ def validation_set(data: Path, name: str, count: int) -> list[Paraphrased]:
     """A sample of a validation set, without texts that any test has."""
     used = test_keys(data)
     free = [
-        one
-        for one in VALIDATION[name](data)
-        if used.isdisjoint(map(match_key, (one.text, *one.references))) and match_key(one.text)
+        item
+        for item in VALIDATION[name](data)
+        if used.isdisjoint(map(match_key, (item.text, *item.references))) and match_key(item.text)
     ]
     return sample(free, count, 0)
 

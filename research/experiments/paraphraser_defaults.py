@@ -70,12 +70,12 @@ def figures_of(
     """The figures of one setting on one set, and its outputs."""
     paraphraser.settings = settings
     begin = time.perf_counter()
-    outputs = paraphraser.paraphrase([one.text for one in test], seed=seed, progress=False)
+    outputs = paraphraser.paraphrase([item.text for item in test], seed=seed, progress=False)
     seconds = time.perf_counter() - begin
-    found = evaluate_systems(test, {"": outputs}, measures={"semantic": cosines})[""]
-    first = {name: found["first"][name] for name in ("ibleu", "bleu", "input_bleu", "semantic")}
-    rest = {name: found["all"][name] for name in ("self_bleu", "answered", "outputs")}
-    return first | rest | {"best_ibleu": found["best"]["ibleu"], "texts_per_second": len(test) / seconds}, outputs
+    figures = evaluate_systems(test, {"": outputs}, measures={"semantic": cosines})[""]
+    first = {name: figures["first"][name] for name in ("ibleu", "bleu", "input_bleu", "semantic")}
+    rest = {name: figures["all"][name] for name in ("self_bleu", "answered", "outputs")}
+    return first | rest | {"best_ibleu": figures["best"]["ibleu"], "texts_per_second": len(test) / seconds}, outputs
 
 
 def main() -> None:
@@ -90,19 +90,19 @@ def main() -> None:
     options = parser.parse_args()
     sets = {name: validation_set(options.data, name, options.texts) for name in VALIDATION}
     paraphraser, cosines = Paraphraser(options.model), partial(pair_cosines, encoder=Encoder().model)
-    paraphraser.paraphrase([one.text for test in sets.values() for one in test[:20]], progress=False)  # a warm-up
+    paraphraser.paraphrase([item.text for test in sets.values() for item in test[:20]], progress=False)  # a warm-up
     results: dict[str, Any] = {"texts": options.texts, "variants": {}, "outputs": {}}
     for variant in options.variants:
         settings = replace(Paraphrasing(n=N), **VARIANTS[variant])
-        found: dict[str, Any] = {}
+        figures_by_set: dict[str, Any] = {}
         for name, test in sets.items():
             runs = [figures_of(paraphraser, cosines, test, settings, seed) for seed in options.seeds]
-            found[name] = {key: fmean(figures[key] for figures, _ in runs) for key in SETTINGS}
+            figures_by_set[name] = {key: fmean(figures[key] for figures, _ in runs) for key in SETTINGS}
             results["outputs"].setdefault(name, {})[variant] = runs[0][1][:20]
-        found["mean"] = {key: fmean(one[key] for one in found.values()) for key in SETTINGS}
-        results["variants"][variant] = found
-        print(variant, {key: round(value, 2) for key, value in found["mean"].items()}, file=sys.stderr)
-    results["inputs"] = {name: [one.text for one in test[:20]] for name, test in sets.items()}
+        figures_by_set["mean"] = {key: fmean(figures[key] for figures in figures_by_set.values()) for key in SETTINGS}
+        results["variants"][variant] = figures_by_set
+        print(variant, {key: round(value, 2) for key, value in figures_by_set["mean"].items()}, file=sys.stderr)
+    results["inputs"] = {name: [item.text for item in test[:20]] for name, test in sets.items()}
     print(defaults_table(results["variants"]))
     report.write(options.json, options.seeds, results, {})
 

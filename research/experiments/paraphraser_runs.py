@@ -45,8 +45,8 @@ def slug(name: str) -> str:
 
 def read_pairs(path: Path) -> list[Pair]:
     """The pairs of a .tsv file."""
-    found = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
-    return [(one, other) for one, _, other in found]
+    records = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return [(first, second) for first, _, second in records]
 
 
 def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA, ours: Path | None = None) -> None:
@@ -73,30 +73,34 @@ def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA
 def write_of_bitext(data: Path, work: Path, count: int, names: Sequence[str]) -> None:
     """Write `count` pairs of each named corpus of `OF_BITEXT`, of the same references."""
     used, builders = test_keys(data), [BUILDERS[OF_BITEXT.index(name)] for name in names]
-    found = {
+    best_by_corpus = {
         name: best_pairs(folder, used)
         for name, folder in zip(names, parabanks(data, work, builders).values(), strict=True)
     }
-    first, *others = found.values()
-    shared = [reference for reference in first if all(reference in best for best in others)]
+    first, *rest = best_by_corpus.values()
+    shared = [reference for reference in first if all(reference in best for best in rest)]
     if len(shared) < count:
         raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
     shared = random.Random(0).sample(sorted(shared), count)
-    for name, best in found.items():
+    for name, best in best_by_corpus.items():
         write_tsv(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
 
 
 def best_pairs(folder: Path, used: Container[str]) -> dict[str, str]:
     """The best paraphrase of each reference of a parabank that is no copy of it, without the texts of tests."""
-    chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
-    return {one: other for one, other in chosen if match_key(one) != match_key(other) and match_key(one) not in used}
+    pairs = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
+    return {
+        reference: paraphrase
+        for reference, paraphrase in pairs
+        if match_key(reference) != match_key(paraphrase) and match_key(reference) not in used
+    }
 
 
 def paranet(data: Path) -> list[Pair]:
     """The authors' pairs in random order, each side in the form of a sentence."""
     with gzip.open(data / PARANET, "rt", encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
-    pairs = [(as_sentence(one["X"]), as_sentence(one["Y"])) for one in records]
+    pairs = [(as_sentence(record["X"]), as_sentence(record["Y"])) for record in records]
     pairs = [pair for pair in pairs if all(pair) and match_key(pair[0]) != match_key(pair[1])]
     random.Random(0).shuffle(pairs)
     return pairs

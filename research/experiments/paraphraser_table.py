@@ -110,11 +110,11 @@ class Experiment:
         file = self.work / "figures" / f"{slug(system)}.{slug(test)}.{self.texts}.json"
         if not file.exists():
             items = test_set(self.data, test, self.texts)
-            said = outputs()([one.text for one in items])
-            found = evaluate([lowered(one, some) for one, some in zip(items, said, strict=True)])
+            paraphrases = outputs()([item.text for item in items])
+            results = evaluate([lower_case(item, texts) for item, texts in zip(items, paraphrases, strict=True)])
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, json.dumps({"figures": found, "outputs": said[:10]}, ensure_ascii=False) + "\n")
-            print(system, test, {name: round(found["best"][name], 2) for name in TESTED}, flush=True)
+            write_whole(file, json.dumps({"figures": results, "outputs": paraphrases[:10]}, ensure_ascii=False) + "\n")
+            print(system, test, {name: round(results["best"][name], 2) for name in TESTED}, flush=True)
         return json.loads(file.read_text(encoding="utf-8"))["figures"]
 
     def over_seeds(self, system: str, test: str, model: Callable[[int], Path]) -> dict[str, Any]:
@@ -133,9 +133,9 @@ class Experiment:
             "no corpus": lambda: of_model(lambda _: base(self.data, self.work), 0),
         }
         return {
-            name: {c: {f: mean_and_deviation([found[c][f]]) for f in TESTED} for c in CHOICES}
+            name: {c: {f: mean_and_deviation([figures[c][f]]) for f in TESTED} for c in CHOICES}
             for name, system in systems.items()
-            for found in [self.figures(name, test, system)]
+            for figures in [self.figures(name, test, system)]
         }
 
     def table_1(self) -> dict[str, Any]:
@@ -143,13 +143,13 @@ class Experiment:
         return {
             test: self.baselines(test)
             | {
-                corpus: self.over_seeds(f"{corpus} {self.pairs}", test, partial(self.trained, corpus))
+                corpus: self.over_seeds(f"{corpus} {self.pairs}", test, partial(self.shared_model, corpus))
                 for corpus in self.corpora
             }
             for test in TESTS
         }
 
-    def trained(self, corpus: str, seed: int) -> Path:
+    def shared_model(self, corpus: str, seed: int) -> Path:
         """The model of a corpus that the tables 1, 2 and 4 have in common."""
         return corpus_model(self.work, self.data, corpus, self.pairs, seed)
 
@@ -159,7 +159,7 @@ class Experiment:
             test: self.baselines(test)
             | {
                 f"{begun or 'no corpus'}, {count:,} pairs of {DOMAINS[test]}": self.over_seeds(
-                    f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tuned, begun, test, count)
+                    f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tune, begun, test, count)
                 )
                 for count in counts
                 for begun in (None, *(corpus for corpus in ADAPTED if corpus in self.corpora))
@@ -167,9 +167,9 @@ class Experiment:
             for test, counts in domains.items()
         }
 
-    def tuned(self, begun: str | None, test: str, count: int, seed: int) -> Path:
+    def tune(self, begun: str | None, test: str, count: int, seed: int) -> Path:
         """A model that is fine-tuned on pairs of a test's domain."""
-        folder = self.trained(begun, seed) if begun else base(self.data, self.work)
+        folder = self.shared_model(begun, seed) if begun else base(self.data, self.work)
         name = f"{begun} {self.pairs}" if begun else "base"
         return adapted(self.work, self.data, name, folder, test, count, seed)
 
@@ -207,7 +207,7 @@ def beside_paper(tests: dict[str, Any], paper: Mapping[str, Mapping[str, Sequenc
     """A table with the paper's lines below ours; the paper has neither the first output nor BLEU with the input."""
     lines = {
         test: {
-            f"the paper: {system}": {"best": {name: (one, None) for name, one in zip(TESTED, figures, strict=False)}}
+            f"the paper: {system}": {"best": {name: (mean, None) for name, mean in zip(TESTED, figures, strict=False)}}
             for system, figures in systems.items()
         }
         for test, systems in paper.items()
@@ -215,10 +215,10 @@ def beside_paper(tests: dict[str, Any], paper: Mapping[str, Mapping[str, Sequenc
     return {test: systems | lines.get(test, {}) for test, systems in tests.items()}
 
 
-def lowered(one: Paraphrased, outputs: Sequence[str]) -> Paraphrased:
+def lower_case(item: Paraphrased, outputs: Sequence[str]) -> Paraphrased:
     """A test's item with a system's outputs, in lower case."""
-    references = tuple(map(str.lower, one.references))
-    return Paraphrased(one.text.lower(), references, tuple(map(str.lower, outputs)))
+    references = tuple(map(str.lower, item.references))
+    return Paraphrased(item.text.lower(), references, tuple(map(str.lower, outputs)))
 
 
 def of_model(model: Callable[[int], Path], seed: int) -> Outputs:

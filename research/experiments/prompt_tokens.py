@@ -39,20 +39,20 @@ def main() -> None:
         texts = [line[2] for line in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
     prompt = make_prompt(PromptedModel(model="any"))
     rows = [Row(str(n), "texts", None, None, text, "en", "test") for n, text in enumerate(texts)]
-    asked = [len(chat_ids(prompt.messages(row), tokenizer)) for row in rows]
+    prompt_sizes = [len(chat_ids(prompt.messages(row), tokenizer)) for row in rows]
     replies = [json.dumps({"paraphrases": [text] * prompt.outputs}, ensure_ascii=False) for text in texts]
-    replied = [len(tokenizer(reply)["input_ids"]) for reply in replies]
-    graded = [len(chat_ids(rubric.question(row, row.reference), tokenizer)) for row in rows]
+    reply_sizes = [len(tokenizer(reply)["input_ids"]) for reply in replies]
+    grade_sizes = [len(chat_ids(rubric.question(row, row.reference), tokenizer)) for row in rows]
     results = {
         "texts": len(texts),
         "words": round(float(np.mean([len(text.split()) for text in texts])), 1),
         "paraphrases": prompt.outputs,
-        "prompt_tokens": round(float(np.mean(asked)), 1),
-        "reply_tokens": round(float(np.mean(replied)), 1),
-        "grade_tokens": round(float(np.mean(graded)), 1),
+        "prompt_tokens": round(float(np.mean(prompt_sizes)), 1),
+        "reply_tokens": round(float(np.mean(reply_sizes)), 1),
+        "grade_tokens": round(float(np.mean(grade_sizes)), 1),
         "prices": PRICES,
         "dollars_per_thousand": round(
-            THOUSAND / MILLION * (np.mean(asked) * PRICES["input"] + np.mean(replied) * PRICES["output"]), 3
+            THOUSAND / MILLION * (np.mean(prompt_sizes) * PRICES["input"] + np.mean(reply_sizes) * PRICES["output"]), 3
         ),
     }
     print(json.dumps(results, indent=1))

@@ -39,15 +39,17 @@ def measure(paraphraser: Paraphraser, way: str) -> dict[str, Any]:
         "required": {"protect": (), "require": pieces},
         "protected": {"protect": CLASSES, "protect_patterns": [PATTERN]},
     }
-    outputs = [next(iter(found), None) for found in paraphraser.paraphrase(texts, n=1, progress=False, **ways[way])]
-    counted = list(zip(rows, pieces, outputs, strict=True))
+    outputs = [
+        next(iter(paraphrases), None) for paraphrases in paraphraser.paraphrase(texts, n=1, progress=False, **ways[way])
+    ]
+    lines = list(zip(rows, pieces, outputs, strict=True))
     identical = [
         output is not None and all(output.count(piece) == text.count(piece) for piece in text_pieces)
-        for (_, text), text_pieces, output in counted
+        for (_, text), text_pieces, output in lines
     ]
     return {
-        "found": Counter(kind for (kind, _), _, output in counted if output is not None),
-        "identical": Counter(kind for ((kind, _), _, _), same in zip(counted, identical, strict=True) if same),
+        "found": Counter(kind for (kind, _), _, output in lines if output is not None),
+        "identical": Counter(kind for ((kind, _), _, _), same in zip(lines, identical, strict=True) if same),
         "outputs": outputs,
     }
 
@@ -61,9 +63,9 @@ def main() -> None:
     results: dict[str, Any] = {"texts": Counter(kind for kind, _ in read_texts()), "models": {}}
     for name in options.models:
         paraphraser = Paraphraser(name)
-        measured = results["models"][name] = {}
+        figures = results["models"][name] = {}
         for way in WAYS:
-            measured[way] = measure(paraphraser, way)
+            figures[way] = measure(paraphraser, way)
             report.write(options.json, SEED, results, {})
 
 

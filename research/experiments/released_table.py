@@ -49,8 +49,8 @@ def unigram_precision(references: Mapping[str, str], texts: Texts) -> float:
     """
     shared = words = 0
     for id, text in texts.items():
-        found, known = Counter(bare_text(text).split()), Counter(bare_text(references[id]).split())
-        shared, words = shared + (found & known).total(), words + found.total()
+        counts, reference_counts = Counter(bare_text(text).split()), Counter(bare_text(references[id]).split())
+        shared, words = shared + (counts & reference_counts).total(), words + counts.total()
     return 100 * shared / words
 
 
@@ -83,15 +83,15 @@ def openings(references: Mapping[str, str], texts: Texts) -> dict[str, float]:
 
 def short_references(references: Mapping[str, str], run: Mapping[str, Texts], ids: set[str]) -> dict[str, dict]:
     """BLEU of each system with and without its copies, on some of the references."""
-    measured = {}
+    figures = {}
     for name in PAPER_BY_LENGTH:
         texts = {id: text for id, text in run[name].items() if id in ids}
         changed = {id: text for id, text in texts.items() if bare_text(text) != bare_text(references[id])}
-        measured[name] = {
+        figures[name] = {
             "texts": len(texts), "copies": len(texts) - len(changed), "bleu": bleu(references, texts),
             "bleu_without_copies": bleu(references, changed), "paper": PAPER_BY_LENGTH[name][SHORT],
         }  # fmt: skip
-    return measured
+    return figures
 
 
 def main() -> None:

@@ -59,24 +59,32 @@ def monolingual(rows: list[Row]) -> list[Row]:
     return [replace(row, source=row.reference, source_lang=row.lang) for row in rows]
 
 
-def measured(rows: list[Row], found: dict[str, list[Row]], encoder: Encoder) -> dict[str, Any]:
+def figures_by_system(rows: list[Row], rows_by_model: dict[str, list[Row]], encoder: Encoder) -> dict[str, Any]:
     """By system of table 6 the figures of every model, on the references for which all models have an output."""
     texts: dict[int, dict[str, Texts]] = {
-        number: {name: systems.system_texts(done, str(number)) for name, done in found.items()} for number in SYSTEMS
+        number: {
+            name: systems.system_texts(rows_of_model, str(number)) for name, rows_of_model in rows_by_model.items()
+        }
+        for number in SYSTEMS
     }
     references = {row.id: row.reference for row in rows}
-    pairs = {(references[i], text) for models in texts.values() for some in models.values() for i, text in some.items()}
+    pairs = {
+        (references[i], text)
+        for models in texts.values()
+        for texts_by_id in models.values()
+        for i, text in texts_by_id.items()
+    }
     scores = pair_scores(pairs, encoder)
     results: dict[str, Any] = {}
     for number, models in texts.items():
         shared = systems.common_rows(models.values())
         results[str(number)] = {
             name: {
-                "own": len(some),
+                "own": len(texts_by_id),
                 "paper": PAPER[number][0 if name == BILINGUAL else 1 :: 2],
-                **figures(references, systems.select_rows(some, shared), scores),
+                **figures(references, systems.select_rows(texts_by_id, shared), scores),
             }
-            for name, some in models.items()
+            for name, texts_by_id in models.items()
         }
     return results
 
@@ -96,13 +104,17 @@ def figures(references: dict[str, str], texts: Texts, scores: dict[tuple[str, st
 
 def merged(rows: list[Row], model: Translator) -> list[dict[str, Any]]:
     """Table 7: for each reference the different outputs of all systems, those of most systems first."""
-    found = []
+    lines = []
     for row in outputs(monolingual(rows), model, ALL):
-        kept = [candidate for candidate in row.candidates if candidate.reason is None]
-        said = {c.text: sorted({int(o.recipe) for o in c.origins if o.recipe and not o.unmet}) for c in kept}
-        most = sorted((text for text, of in said.items() if of), key=lambda text: -len(said[text]))
-        found.append({"reference": row.reference, "outputs": {text: said[text] for text in most}})
-    return found
+        candidates = [candidate for candidate in row.candidates if candidate.reason is None]
+        systems_by_text = {
+            c.text: sorted({int(o.recipe) for o in c.origins if o.recipe and not o.unmet}) for c in candidates
+        }
+        texts = sorted(
+            (text for text, of in systems_by_text.items() if of), key=lambda text: -len(systems_by_text[text])
+        )
+        lines.append({"reference": row.reference, "outputs": {text: systems_by_text[text] for text in texts}})
+    return lines
 
 
 def main() -> None:
@@ -118,20 +130,20 @@ def main() -> None:
     options = parser.parse_args()
     rows = held_out(options.data, "test", options.references, options.seed)
     numbers = ",".join(map(str, SYSTEMS))
-    found = {BILINGUAL: outputs(rows, load_translator(BILINGUAL), numbers)}
-    shown: dict[str, Any] = {}
+    rows_by_model = {BILINGUAL: outputs(rows, load_translator(BILINGUAL), numbers)}
+    examples: dict[str, Any] = {}
     for name in options.rewriters:
         rewriter = load_translator(name, source_lang="en", lang="en")
-        found[shown_name(name)] = outputs(monolingual(rows), rewriter, numbers)
-        shown[shown_name(name)] = merged(rows[:SHOWN], rewriter)
-    results = measured(rows, found, Encoder())
+        rows_by_model[shown_name(name)] = outputs(monolingual(rows), rewriter, numbers)
+        examples[shown_name(name)] = merged(rows[:SHOWN], rewriter)
+    results = figures_by_system(rows, rows_by_model, Encoder())
     print(rewriter_table(results))
-    for name, items in shown.items():
+    for name, items in examples.items():
         for item in items:
             print(f"\n{name}: {item['reference']}")
             for text, of in item["outputs"].items():
                 print(f"  {text}   ({', '.join(map(str, of))})")
-    report.write(options.json, options.seed, {"table_6": results, "table_7": shown}, {})
+    report.write(options.json, options.seed, {"table_6": results, "table_7": examples}, {})
 
 
 if __name__ == "__main__":

@@ -131,19 +131,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json")
     options = parser.parse_args()
-    kept, subtitles = benchmark("keep")["results"]["kept"], experiment("subtitle_parabanks")["results"]
+    storage, subtitles = benchmark("keep")["results"]["kept"], experiment("subtitle_parabanks")["results"]
     sizes = {
         "ParaNMT-50M": subtitles["paranmt"]["bytes_per_reference"],
-        "ParaBank 2": kept["all"]["shards"],
+        "ParaBank 2": storage["all"]["shards"],
         "ParaZh-22M": subtitles["parazh"]["bytes_per_reference"],
     }
-    found = corpora()
-    results = {name: estimate(corpus, sizes[name]) for name, corpus in found.items()}
+    corpora_by_name = corpora()
+    results = {name: estimate(corpus, sizes[name]) for name, corpus in corpora_by_name.items()}
     beams = benchmark("constraints_opus20k")["results"]["opus20k"]["ours_bfloat16"]["sentences_per_second"]
     samples = benchmark("decoding_opus20k")["results"]["opus20k"]["ours_constrained"]["sentences_per_second"]
-    measured = {"ParaNMT-50M": beams, "ParaBank 2": samples}
-    for name, rate in measured.items():
-        results[name]["two_cores"] = {"sentences_per_second": rate, "hours": found[name].references / rate / 3600}
+    rates = {"ParaNMT-50M": beams, "ParaBank 2": samples}
+    for name, rate in rates.items():
+        results[name]["two_cores"] = {
+            "sentences_per_second": rate,
+            "hours": corpora_by_name[name].references / rate / 3600,
+        }
     print(json.dumps(results, indent=1))
     report.write(options.json, 0, {"gpu": GPU, "peak": PEAK, "shares": [HIGH, LOW], "corpora": results}, {})
 

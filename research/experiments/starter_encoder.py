@@ -58,10 +58,10 @@ def sentences(data: Path, novels: Path) -> list[str]:
         plain = [text for text in segmented if len(text.split()) in NOVEL_WORDS and PLAIN.fullmatch(text)]
         of_novels += chance.sample(plain, min(OF_A_NOVEL, len(plain)))
     long = [text for text in tatoeba if len(text.split()) >= LEAST_WORDS]
-    found = chance.sample(long, min(TATOEBA, len(long))) + chance.sample(of_novels, min(NOVELS, len(of_novels)))
-    found += read_text(str(OWN)).splitlines()
-    chance.shuffle(found)
-    return list(dict.fromkeys(found))
+    texts = chance.sample(long, min(TATOEBA, len(long))) + chance.sample(of_novels, min(NOVELS, len(of_novels)))
+    texts += read_text(str(OWN)).splitlines()
+    chance.shuffle(texts)
+    return list(dict.fromkeys(texts))
 
 
 def translated(texts: list[str], translator: Translator) -> list[str]:
@@ -104,7 +104,12 @@ def main() -> None:
     texts = sentences(options.data, options.novels)
     print(f"{len(texts):,} sentences")
     back = translated(translated(texts, load_translator(THERE)), load_translator(BACK))
-    people = [(one, other) for one, others in natural(options.data).items() for other in others if one < other]
+    people = [
+        (text, paraphrase)
+        for text, paraphrases in natural(options.data).items()
+        for paraphrase in paraphrases
+        if text < paraphrase
+    ]
     pairs = chain(zip(texts, back, strict=True), people, written())
     write_tsv(options.output, without(pairs, evaluation_keys(options.data)))
 

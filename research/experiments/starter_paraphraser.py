@@ -86,13 +86,13 @@ def natural(data: Path) -> dict[str, dict[str, None]]:
     for language in LANGUAGES:
         for pair in read_bitext([str(data / BITEXT.format(language))]):
             groups.setdefault(f"{language} {normalize(pair.source)}", {})[normalize(pair.reference)] = None
-    found: dict[str, dict[str, None]] = {}
+    paraphrases: dict[str, dict[str, None]] = {}
     for english in groups.values():
         if len(english) <= MOST:
-            for one, other in permutations(english, 2):
-                if match_key(one) != match_key(other) and broken_guard(one, other, "en") is None:
-                    found.setdefault(one, {})[other] = None
-    return found
+            for text, paraphrase in permutations(english, 2):
+                if match_key(text) != match_key(paraphrase) and broken_guard(text, paraphrase, "en") is None:
+                    paraphrases.setdefault(text, {})[paraphrase] = None
+    return paraphrases
 
 
 def held_out(groups: dict[str, dict[str, None]]) -> dict[str, dict[str, None]]:
@@ -103,11 +103,11 @@ def held_out(groups: dict[str, dict[str, None]]) -> dict[str, dict[str, None]]:
 
 def distinct(data: Path) -> list[tuple[str, str]]:
     """German-English pairs with different English sides of LEAST_WORDS words or more, in random order."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for pair in read_bitext([str(data / BITEXT.format("deu"))]):
         if len(pair.reference.split()) >= LEAST_WORDS:
-            found.setdefault(normalize(pair.reference), normalize(pair.source))
-    pairs = [(source, reference) for reference, source in found.items()]
+            sources.setdefault(normalize(pair.reference), normalize(pair.source))
+    pairs = [(source, reference) for reference, source in sources.items()]
     random.Random(0).shuffle(pairs)
     return pairs
 
@@ -148,49 +148,51 @@ def pairs(folder: Path) -> tuple[list[Pair], list[Pair]]:
         held_out=HELD_OUT,
     )
     people, machine = (
-        [(one.text, one.output) for one in read_training(replace(settings, pairs=[str(folder / name)])).pairs]
+        [(pair.text, pair.output) for pair in read_training(replace(settings, pairs=[str(folder / name)])).pairs]
         for name in ("natural.tsv", "parabank2")
     )
     cosines = pair_cosines(machine, load_encoder("starter/encoder"))
-    made = people + [pair for pair, cosine in zip(machine, cosines, strict=True) if cosine >= LEAST_COSINE]
-    counts = Counter(word for pair in made for text in pair for word in set(words_in(text)))
+    training_pairs = people + [pair for pair, cosine in zip(machine, cosines, strict=True) if cosine >= LEAST_COSINE]
+    counts = Counter(word for pair in training_pairs for text in pair for word in set(words_in(text)))
     chance = random.Random(0)
-    new = list(with_new_words(made, counts, chance))
-    return made, new + joined(made + new, counts, chance)
+    new = list(with_new_words(training_pairs, counts, chance))
+    return training_pairs, new + joined(training_pairs + new, counts, chance)
 
 
 def joined(pairs: Sequence[Pair], counts: Counter[str], chance: random.Random) -> list[Pair]:
     """Longer sentences: two or three pairs that are no questions, with the same conjunctions on both sides."""
     plain = [pair for pair in pairs if all(text.endswith(".") for text in pair)]
-    found = []
+    long_pairs = []
     for _ in range(round(JOINED * len(pairs))):
         parts = chance.sample(plain, chance.randint(2, 3))
         links = chance.choices(CONJUNCTIONS, k=len(parts) - 1)
-        one, other = (sentence(side, links, counts) for side in zip(*parts, strict=True))
-        found.append((one, other))
-    return found
+        first, second = (sentence(side, links, counts) for side in zip(*parts, strict=True))
+        long_pairs.append((first, second))
+    return long_pairs
 
 
 def sentence(texts: Sequence[str], links: Sequence[str], counts: Counter[str]) -> str:
     """One sentence of several, without the capitals in it but those of names and of "I"."""
-    joined = texts[0][:-1]
+    long_text = texts[0][:-1]
     for link, text in zip(links, texts[1:], strict=True):
         first = next(iter(words_in(text)), "")
         ordinary = counts[first] < NAME * counts[first.lower()] and first != "I"
-        joined += link + (text[:1].lower() + text[1:-1] if ordinary else text[:-1])
-    return joined + "."
+        long_text += link + (text[:1].lower() + text[1:-1] if ordinary else text[:-1])
+    return long_text + "."
 
 
 def with_new_words(pairs: Sequence[Pair], counts: Counter[str], chance: random.Random) -> Iterator[Pair]:
     """A part of the pairs, with new words, names or numbers in place of some that both sides have."""
     ordinary = sorted(word for word in counts if word.islower() and word.isalpha() and len(word) > 3)
-    for one, other in pairs:
-        both = [word for word in dict.fromkeys(words_in(one)) if word in words_in(other) and replaceable(word, counts)]
-        if both and chance.random() < COPIED:
-            for word in chance.sample(both, chance.randint(1, min(MOST_NEW, len(both)))):
+    for first, second in pairs:
+        common_words = [
+            word for word in dict.fromkeys(words_in(first)) if word in words_in(second) and replaceable(word, counts)
+        ]
+        if common_words and chance.random() < COPIED:
+            for word in chance.sample(common_words, chance.randint(1, min(MOST_NEW, len(common_words)))):
                 place, new = re.compile(rf"\b{word}\b"), new_word(word, ordinary, chance)
-                one, other = place.sub(new, one), place.sub(new, other)
-            yield one, other
+                first, second = place.sub(new, first), place.sub(new, second)
+            yield first, second
 
 
 def words_in(text: str) -> list[str]:
@@ -230,28 +232,33 @@ def taught(folder: Path) -> list[Pair]:
     """Sentences with the outputs of two translators that the judge calls usable: with a language model, and without."""
     from toolkit.paraphraser.paraphraser import Paraphraser
 
-    own, apart = read_text(str(OWN)).splitlines(), left_out(folder)
+    own_texts, apart = read_text(str(OWN)).splitlines(), left_out(folder)
     tatoeba = [text for _, text in records(folder / "bitext.tsv") if text not in apart]
-    mixed = [text for both in zip(own, tatoeba, strict=False) for text in both][:TAUGHT]
+    mixed = [text for pair in zip(own_texts, tatoeba, strict=False) for text in pair][:TAUGHT]
     teacher = Paraphraser(pivot_name(PIVOT))
     usual = replace(teacher.settings, min_usable=None, rewrites=0, continuations=0)  # the translators alone
-    found = []
-    for texts, least, changes in (
-        (own[:TAUGHT_WITH_MODEL], LEAST_USABLE_WITH_MODEL, {}),
+    new_pairs = []
+    for texts, floor, changes in (
+        (own_texts[:TAUGHT_WITH_MODEL], LEAST_USABLE_WITH_MODEL, {}),
         (mixed, LEAST_USABLE, CHEAP),
     ):
         teacher.settings = replace(usual, **changes)
         for text, candidates in zip(texts, teacher.candidates(texts), strict=True):
-            usable = [c for c in candidates if (c.scores.usable or 0.0) >= least and c.reason in CHOSEN_OR_LOST]
-            found += [(text, c.text) for c in sorted(usable, key=by_usable)[:MOST_OF_ONE]]
+            usable = [c for c in candidates if (c.scores.usable or 0.0) >= floor and c.reason in CHOSEN_OR_LOST]
+            new_pairs += [(text, c.text) for c in sorted(usable, key=by_usable)[:MOST_OF_ONE]]
         teacher.critic = None
-    return found
+    return new_pairs
 
 
 def rewriting(folder: Path) -> tuple[list[Pair], list[Pair]]:
     """The pairs of the second training: as they are, and some of them with new words."""
     groups, apart = records(folder / "natural.tsv"), left_out(folder)
-    natural_pairs = [(one, other) for one, *others in groups for other in others if not apart & {one, other}]
+    natural_pairs = [
+        (text, paraphrase)
+        for text, *paraphrases in groups
+        for paraphrase in paraphrases
+        if not apart & {text, paraphrase}
+    ]
     cosines = pair_cosines(natural_pairs, load_encoder("starter/encoder"))
     people = [pair for pair, cosine in zip(natural_pairs, cosines, strict=True) if cosine >= LEAST_NATURAL]
     teacher = [(text, output) for text, output in records(folder / "teacher.tsv")]
@@ -261,12 +268,14 @@ def rewriting(folder: Path) -> tuple[list[Pair], list[Pair]]:
         for candidate in text["candidates"]
         if candidate.get("ratings") and set(candidate["ratings"]) == {"u"}
     ]
-    machine = list(dict.fromkeys(pair for one, other in [*teacher, *read] for pair in ((one, other), (other, one))))
-    made = list(dict.fromkeys([*people, *machine]))
-    counts = Counter(word for pair in made for text in pair for word in set(words_in(text)))
+    machine = list(
+        dict.fromkeys(pair for text, output in [*teacher, *read] for pair in ((text, output), (output, text)))
+    )
+    training_pairs = list(dict.fromkeys([*people, *machine]))
+    counts = Counter(word for pair in training_pairs for text in pair for word in set(words_in(text)))
     chance = random.Random(0)
-    new = [*with_new_words(made, counts, chance), *with_new_words(machine, counts, chance)]
-    return [*made, *machine], new
+    new = [*with_new_words(training_pairs, counts, chance), *with_new_words(machine, counts, chance)]
+    return [*training_pairs, *machine], new
 
 
 def second_training(folder: Path, threads: int) -> ParaphraserTraining:
@@ -325,18 +334,18 @@ def main() -> None:
     sys.exit(run_command(parser.prog, lambda: work(options), resumes=True, processes=options.processes))
 
 
-def write_both(folder: Path, name: str, name_of_new: str, both: tuple[list[Pair], list[Pair]]) -> None:
+def write_both(folder: Path, name: str, name_of_new: str, pair_lists: tuple[list[Pair], list[Pair]]) -> None:
     """Write pairs, and those of them with new words, to files of their own."""
-    for file, some in zip((name, name_of_new), both, strict=True):
-        write_tsv(folder / file, some)
+    for file, pair_list in zip((name, name_of_new), pair_lists, strict=True):
+        write_tsv(folder / file, pair_list)
 
 
 def work(options: argparse.Namespace) -> None:
     """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
         groups = natural(options.data)
-        for name, some in (("natural.tsv", groups), ("held-out.tsv", held_out(groups))):
-            write_tsv(options.output_dir / name, ([text, *others] for text, others in some.items()))
+        for name, file_groups in (("natural.tsv", groups), ("held-out.tsv", held_out(groups))):
+            write_tsv(options.output_dir / name, ([text, *paraphrases] for text, paraphrases in file_groups.items()))
     if "parabank" in options.steps:
         write_tsv(options.output_dir / "bitext.tsv", distinct(options.data))
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))

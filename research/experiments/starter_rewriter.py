@@ -62,12 +62,12 @@ def own_pairs(chance: random.Random) -> tuple[list[Pair], list[Pair]]:
     lines = read_text(str(PARAPHRASES)).splitlines()
     texts = [texts for part, *texts in (line.split("\t") for line in lines) if part == FIRST]
     chance.shuffle(texts)
-    held = [(text, paraphrase) for text, *paraphrases in texts[:HELD_OUT] for paraphrase in paraphrases]
+    test_pairs = [(text, paraphrase) for text, *paraphrases in texts[:HELD_OUT] for paraphrase in paraphrases]
     pairs = []
     for text, near, free in texts[HELD_OUT:]:
         more = chance.choice([(near, text), (free, text), (near, free), (free, near)])
         pairs += [(text, near), (text, free), more]
-    return pairs, held
+    return pairs, test_pairs
 
 
 def others_pairs(folder: Path) -> list[Pair]:
@@ -75,22 +75,27 @@ def others_pairs(folder: Path) -> list[Pair]:
     chance = random.Random(0)
     apart = left_out(folder) | {line.split("\t")[2] for line in FILE.read_text(encoding="utf-8").splitlines()}
     groups = records(folder / "natural.tsv")
-    people = [(one, other) for one, *others in groups for other in others if one < other and differs(one, other)]
+    people = [
+        (text, paraphrase)
+        for text, *paraphrases in groups
+        for paraphrase in paraphrases
+        if text < paraphrase and differs(text, paraphrase)
+    ]
     cosines = pair_cosines(people, load_encoder("starter/encoder"))
     near = [pair for pair, cosine in zip(people, cosines, strict=True) if cosine >= LEAST_COSINE]
     taught = [(text, output) for text, output in records(folder / "teacher.tsv") if differs(text, output)]
-    chosen = []
-    for some, count in ((near, PEOPLE), (taught, TAUGHT)):
-        free = [pair for pair in some if not apart & set(pair)]
-        for one, other in chance.sample(free, min(count, len(free))):
-            chosen.append((one, other) if chance.random() < 0.5 else (other, one))
-    chance.shuffle(chosen)
-    return chosen
+    pairs = []
+    for candidates, count in ((near, PEOPLE), (taught, TAUGHT)):
+        free = [pair for pair in candidates if not apart & set(pair)]
+        for first, second in chance.sample(free, min(count, len(free))):
+            pairs.append((first, second) if chance.random() < 0.5 else (second, first))
+    chance.shuffle(pairs)
+    return pairs
 
 
-def differs(one: str, other: str) -> bool:
+def differs(first: str, second: str) -> bool:
     """Whether two sentences are long enough, and have enough words that the other has not."""
-    sides = [{word.lower() for word in words_in(text)} for text in (one, other)]
+    sides = [{word.lower() for word in words_in(text)} for text in (first, second)]
     return min(map(len, sides)) >= LEAST_WORDS and len(sides[0] ^ sides[1]) >= LEAST_CHANGED
 
 
@@ -107,27 +112,27 @@ def batches(examples: Sequence[tuple[list[int], list[int]]], chance: random.Rand
 
 def loss_of(model: Any, examples: Sequence[tuple[list[int], list[int]]]) -> torch.Tensor:
     """The mean loss of the paraphrases' tokens after their texts, in nats."""
-    longest = max(len(text) + len(said) for text, said in examples)
+    longest = max(len(text) + len(paraphrase) for text, paraphrase in examples)
     rows = torch.zeros(len(examples), longest, dtype=torch.long)
     inside, labels = torch.zeros_like(rows), torch.full_like(rows, -100)
-    for row, (text, said) in enumerate(examples):
-        whole = len(text) + len(said)
-        rows[row, :whole], inside[row, :whole] = torch.tensor(text + said), 1
-        labels[row, len(text) - 1 : whole - 1] = torch.tensor(said)
+    for row, (text, paraphrase) in enumerate(examples):
+        whole = len(text) + len(paraphrase)
+        rows[row, :whole], inside[row, :whole] = torch.tensor(text + paraphrase), 1
+        labels[row, len(text) - 1 : whole - 1] = torch.tensor(paraphrase)
     rows, inside, labels = (tensor.to(model.device) for tensor in (rows, inside, labels))
     hidden = model.base_model.model.model(input_ids=rows, attention_mask=inside).last_hidden_state
-    counted = labels != -100
-    return cross_entropy(model.base_model.model.lm_head(hidden[counted]), labels[counted])
+    mask = labels != -100
+    return cross_entropy(model.base_model.model.lm_head(hidden[mask]), labels[mask])
 
 
-def train(pairs: Sequence[Pair], held: Sequence[Pair], output: Path, device: str) -> None:
+def train(pairs: Sequence[Pair], test_pairs: Sequence[Pair], output: Path, device: str) -> None:
     """Train the adapter, print the loss of the pairs that were held out, and save it in float8."""
     torch.manual_seed(0)
     loaded = load_language_model(BASE, "float32", device)
     tokenizer: Any = loaded.tokenizer
     examples, apart = (
-        [tuple(tokenizer(text + BREAK, add_special_tokens=False)["input_ids"] for text in pair) for pair in some]
-        for some in (pairs, held)
+        [tuple(tokenizer(text + BREAK, add_special_tokens=False)["input_ids"] for text in pair) for pair in pair_list]
+        for pair_list in (pairs, test_pairs)
     )
     config = LoraConfig(
         task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, lora_dropout=0.0, target_modules=list(LAYERS)
@@ -180,10 +185,10 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    pairs, held = own_pairs(random.Random(0))
+    pairs, test_pairs = own_pairs(random.Random(0))
     pairs += others_pairs(options.pairs)
     print(f"{len(pairs):,} pairs")
-    train(pairs, held, options.output_dir, options.device)
+    train(pairs, test_pairs, options.output_dir, options.device)
 
 
 if __name__ == "__main__":

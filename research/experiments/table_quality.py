@@ -78,8 +78,8 @@ def held_out(data: Path, split: str, count: int, seed: int, language: str = "de"
     pairs: dict[str, str] = {}
     for pair in read_bitext([str(data / BITEXT.format(LANGUAGES[language], split))]):
         pairs.setdefault(pair.reference, pair.source)
-    drawn = random.Random(seed).sample(sorted(pairs), min(count, len(pairs)))
-    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], language, r, "en", split) for i, r in enumerate(drawn)]
+    references = random.Random(seed).sample(sorted(pairs), min(count, len(pairs)))
+    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], language, r, "en", split) for i, r in enumerate(references)]
 
 
 def measured_rows(
@@ -94,7 +94,7 @@ def measured_rows(
 ) -> list[Row]:
     """Copies of the rows with candidates and both log-likelihoods; this takes most of the time."""
     settings = ParaBank2(constraint_rate=rate, seed=seed)
-    found: list[Row] = []
+    scored_rows: list[Row] = []
     for begin in range(0, len(rows), SHARD):
         part = copy.deepcopy(rows[begin : begin + SHARD])
         sampled = sample_rows(
@@ -103,8 +103,8 @@ def measured_rows(
         )  # fmt: skip
         known = read_words(words_file(words)) if words else frozenset()
         guarded = guard_rows(refuse_unknown_words(sampled, known), guards)
-        found += dual_rows(guarded, backward, settings.batch_sizes["batch_tokens"])
-    return found
+        scored_rows += dual_rows(guarded, backward, settings.batch_sizes["batch_tokens"])
+    return scored_rows
 
 
 def refuse_by_length(rows: list[Row], limit: float, lengths: LengthThresholds) -> Iterator[Row]:
@@ -133,12 +133,12 @@ def figures(
         forward: Its pieces are counted.
         best: The best hypothesis of beam search by id of a row, which is measured on the references that are kept, too.
     """
-    kept = [row for row in rows if row.paraphrases]
-    if not kept:
+    kept_rows = [row for row in rows if row.paraphrases]
+    if not kept_rows:
         names = (*COLUMNS, *(f"among_{a}_{b}" for a, b in RANK_PAIRS), "paraphrases", *(BEAM_COLUMNS if best else ()))
         return dict.fromkeys(names, 0.0)
-    references = [row.reference for row in kept]
-    filled = [([c.text for c in row.paraphrases] + [row.paraphrases[-1].text] * RANKS)[:RANKS] for row in kept]
+    references = [row.reference for row in kept_rows]
+    filled = [([c.text for c in row.paraphrases] + [row.paraphrases[-1].text] * RANKS)[:RANKS] for row in kept_rows]
     table = rank_table(rows, forward.target.split)
     ranks = {f"bleu_{line['rank']}": line["one_minus_bleu"] for line in table["by_rank"]}
     between = {"among_{}_{}".format(*line["ranks"]): line["one_minus_bleu"] for line in table["between_ranks"]}
@@ -149,15 +149,15 @@ def figures(
         **between,
         "among_ranks": statistics.mean(between.values()),
         "overlap": statistics.mean(line["intersection_over_union"] for line in table["by_rank"]),
-        "kept": 100 * len(kept) / len(rows),
-        "paraphrases": statistics.mean(len(row.paraphrases) for row in kept),
-    } | (beam_figures(references, [best[row.id] for row in kept], encoder) if best else {})
+        "kept": 100 * len(kept_rows) / len(rows),
+        "paraphrases": statistics.mean(len(row.paraphrases) for row in kept_rows),
+    } | (beam_figures(references, [best[row.id] for row in kept_rows], encoder) if best else {})
 
 
 def beam_figures(references: Sequence[str], hypotheses: Sequence[str], encoder: Encoder) -> dict[str, float]:
     """The figures of the best hypotheses of beam search."""
-    found = encoder.cosine(references, hypotheses), one_minus_bleu(list(references), list(hypotheses))
-    return dict(zip(BEAM_COLUMNS, found, strict=True))
+    values = encoder.cosine(references, hypotheses), one_minus_bleu(list(references), list(hypotheses))
+    return dict(zip(BEAM_COLUMNS, values, strict=True))
 
 
 @torch.inference_mode()
@@ -246,16 +246,16 @@ def main() -> None:
     rows = held_out(arguments.data, arguments.split, arguments.sentences, 0, arguments.source)
     encoder, best = Encoder(), beam_best(rows, forward)
     by_row = {row.id: text for row, text in zip(rows, best, strict=True)}
-    found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
-    shown = ""
+    cells: dict[tuple[float, float, float], list[dict[str, float]]] = {}
+    example_text = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
-        measured = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, arguments.guards, seed)
+        scored_rows = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, arguments.guards, seed)
         for limit in arguments.max_dual_nll:
-            chosen = selected(measured, forward, limit, arguments.length_cuts)
-            found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward, by_row))
-            shown = shown or examples(chosen, arguments.examples)
+            ranked_rows = selected(scored_rows, forward, limit, arguments.length_cuts)
+            cells.setdefault((rate, min_p, limit), []).append(figures(ranked_rows, encoder, forward, by_row))
+            example_text = example_text or examples(ranked_rows, arguments.examples)
     means = {
-        key: {name: float(np.mean([one[name] for one in ones])) for name in ones[0]} for key, ones in found.items()
+        key: {name: float(np.mean([run[name] for run in runs])) for name in runs[0]} for key, runs in cells.items()
     }
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
@@ -263,14 +263,14 @@ def main() -> None:
         setting_line(f"rate {rate}, min p {p}, threshold {limit}", line) for (rate, p, limit), line in means.items()
     ]
     print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
-    print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
+    print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{example_text}\n")
     results = {
         "references": len(rows), "source": arguments.source, "split": arguments.split,
         "length_cuts": arguments.length_cuts,
         "known_words": arguments.known_words, "guards": arguments.guards, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [
-            {"constraint_rate": rate, "min_p": p, "max_dual_nll": limit, "mean": line, "by_seed": found[rate, p, limit]}
+            {"constraint_rate": rate, "min_p": p, "max_dual_nll": limit, "mean": line, "by_seed": cells[rate, p, limit]}
             for (rate, p, limit), line in means.items()
         ],
     }  # fmt: skip

@@ -119,8 +119,8 @@ def in_child(
     Raises:
         RuntimeError: The function failed; its traceback is on stderr.
     """
-    with under(os.environ if environment is None else environment), child(send_result, work, *arguments) as started:
-        return started.received()
+    with under(os.environ if environment is None else environment), child(send_result, work, *arguments) as worker:
+        return worker.received()
 
 
 def plain_environment() -> dict[str, str]:
@@ -132,9 +132,9 @@ def plain_environment() -> dict[str, str]:
 def under(environment: Mapping[str, str]) -> Iterator[None]:
     """Start processes within the block with another environment."""
     previous = dict(os.environ)
-    wanted = dict(environment)
+    variables = dict(environment)
     os.environ.clear()
-    os.environ.update(wanted)
+    os.environ.update(variables)
     try:
         yield
     finally:

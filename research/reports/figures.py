@@ -26,12 +26,12 @@ def benchmark(name: str) -> dict:
 
 def by_processor(name: str) -> list[tuple[str, dict]]:
     """The reports of a benchmark, each with what its lines end in; of kinds of processors that it was run on."""
-    found = []
-    for ending, said in PROCESSORS.items():
-        path = ROOT / "research" / "benchmarks" / "results" / f"{name}{ending}.json"
+    reports = []
+    for suffix, ending in PROCESSORS.items():
+        path = ROOT / "research" / "benchmarks" / "results" / f"{name}{suffix}.json"
         if path.exists():
-            found.append((said, json.loads(path.read_text(encoding="utf-8"))))
-    return found
+            reports.append((ending, json.loads(path.read_text(encoding="utf-8"))))
+    return reports
 
 
 def experiment(name: str) -> dict:
@@ -52,8 +52,8 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]], below: str = "") 
     """
     rows = [list(line) for line in lines]
     numbers = [all(NUMBER.match(row[n]) for row in rows if n < len(row)) for n in range(1, len(head))]
-    found = [head, ["---", *("---:" if right else "---" for right in numbers)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in found) + (f"\n\n{below}" if below else "")
+    table_lines = [head, ["---", *("---:" if right else "---" for right in numbers)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table_lines) + (f"\n\n{below}" if below else "")
 
 
 def number(value: float | None, places: int = 1) -> str:
@@ -86,8 +86,8 @@ def measured(reports: Sequence[tuple[str, dict]]) -> str:
         reports: As `by_processor` returns them.
     """
     sentences = [machine(reports[0][1])]
-    for said, record in reports[1:]:
-        m, kind = record["machine"], said.removeprefix(", ")
+    for ending, record in reports[1:]:
+        m, kind = record["machine"], ending.removeprefix(", ")
         limits = " and ".join(f"`{name}={value}`" for name, value in m.get("limits", {}).items())
         same = limits and processor(m) == processor(reports[0][1]["machine"])
         ran = [] if same else [processor(m), load(m)]
@@ -111,5 +111,5 @@ def load(m: dict) -> str:
 
 def ranges(values: Iterable[float], places: int = 0) -> str:
     """The least and the greatest of some values."""
-    found = sorted(values)
-    return f"{number(found[0], places)} to {number(found[-1], places)}"
+    numbers = sorted(values)
+    return f"{number(numbers[0], places)} to {number(numbers[-1], places)}"

@@ -28,26 +28,26 @@ ENGINES = {
 }
 
 
-def cell(figures: dict, others: Sequence[str] = (NONE,)) -> str:
+def cell(figures: dict, baselines: Sequence[str] = (NONE,)) -> str:
     """Mean, deviation, and the differences to other arms, with a star if chance alone seldom gives it."""
-    said = f"{number(figures['mean'])} ± {number(figures['deviation'])}"
-    against = [figures[f"against_{other}"] for other in others if f"against_{other}" in figures]
-    if len(against) < len(others):
-        return said
-    differences = (f"{one['difference']:+.1f}{'*' if one['p'] < LEVEL else ''}" for one in against)
-    return f"{said} ({', '.join(differences)})"
+    text = f"{number(figures['mean'])} ± {number(figures['deviation'])}"
+    against = [figures[f"against_{baseline}"] for baseline in baselines if f"against_{baseline}" in figures]
+    if len(against) < len(baselines):
+        return text
+    differences = (f"{comparison['difference']:+.1f}{'*' if comparison['p'] < LEVEL else ''}" for comparison in against)
+    return f"{text} ({', '.join(differences)})"
 
 
-def accuracy_table(name: str, others: Sequence[str] = (NONE,)) -> str:
+def accuracy_table(name: str, baselines: Sequence[str] = (NONE,)) -> str:
     """A line for each size and arm, a column for each task and their mean, with differences to other arms."""
-    found = experiment(name)["results"]
-    accuracy = found["accuracy"]
+    results = experiment(name)["results"]
+    accuracy = results["accuracy"]
     lines = [
-        [size, arm, *(cell(accuracy[task][arm][size], others) for task in accuracy)]
+        [size, arm, *(cell(accuracy[task][arm][size], baselines) for task in accuracy)]
         for size in accuracy[MEAN][NONE]
         for arm in accuracy[MEAN]
     ]
-    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    below = f"{results['seeds']} seeds, at most {results['copies']} new texts of a row. Star: p < {LEVEL}."
     return table(["rows of a class", "arm", *accuracy], lines, below)
 
 
@@ -83,14 +83,14 @@ def augmentation_written() -> str:
 
 def augmentation_people() -> str:
     """Accuracy with paraphrases by people, by classifier, arm and task."""
-    found = experiment("augmentation_people")["results"]
+    results = experiment("augmentation_people")["results"]
     lines = []
-    for classifier, accuracy in found["accuracy"].items():
+    for classifier, accuracy in results["accuracy"].items():
         for arm in accuracy[MEAN]:
             cells = [cell(accuracy[task][arm]["16"], (NONE, OVERSAMPLED)) for task in accuracy]
             lines.append([classifier, arm, *cells])
-    tasks = list(found["accuracy"]["words"])
-    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    tasks = list(results["accuracy"]["words"])
+    below = f"{results['seeds']} seeds, at most {results['copies']} new texts of a row. Star: p < {LEVEL}."
     return table(["classifier", "arm", *tasks], lines, below)
 
 
@@ -114,9 +114,9 @@ def classifiers_and_arms(name: str) -> str:
     for end, classifier in CLASSIFIERS.items():
         accuracy = experiment(name + end)["results"]["accuracy"]
         lines += [[classifier, arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
-    found = experiment(name)["results"]
-    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
-    return table(["classifier", "arm", *found["accuracy"]], lines, below)
+    results = experiment(name)["results"]
+    below = f"{results['seeds']} seeds, at most {results['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["classifier", "arm", *results["accuracy"]], lines, below)
 
 
 def augmentation_copies() -> str:
@@ -133,42 +133,42 @@ def more_copies() -> str:
 
 def low_resource_translation() -> str:
     """BLEU and chrF of translators of few pairs, with and without paraphrases of their sources."""
-    found = experiment("low_resource_translation")["results"]
+    results = experiment("low_resource_translation")["results"]
     lines = [
         [
             arm,
             f"{pairs:,}",
-            number(found["unseen_words"][arm], 2),
-            *(cell(found[metric][arm]) for metric in found["signatures"]),
+            number(results["unseen_words"][arm], 2),
+            *(cell(results[metric][arm]) for metric in results["signatures"]),
         ]
-        for arm, pairs in found["pairs"].items()
+        for arm, pairs in results["pairs"].items()
     ]
     lines += [
         [f"*the paper, {model}: {arm}*", "", "", f"*{bleu}*", ""]
         for model, arms in PAPER_TRANSLATION.items()
         for arm, bleu in arms.items()
     ]
-    signatures = "; ".join(found["signatures"].values())
-    below = f"{found['seeds']} seeds, {found['steps']:,} steps, {found['test_pairs']:,} test pairs. {signatures}."
+    signatures = "; ".join(results["signatures"].values())
+    below = f"{results['seeds']} seeds, {results['steps']:,} steps, {results['test_pairs']:,} test pairs. {signatures}."
     return table(
-        ["paraphrases", "pairs", "unseen words, %", *found["signatures"]], lines, f"{below} Star: p < {LEVEL}."
+        ["paraphrases", "pairs", "unseen words, %", *results["signatures"]], lines, f"{below} Star: p < {LEVEL}."
     )
 
 
 def augmentation_speed() -> str:
     """Rows per second of every engine, usable new rows where judges said which are, and the ratios."""
     reports, lines = by_processor("augment"), []
-    for said, record in reports:
-        for size, found in record["results"].items():
+    for ending, record in reports:
+        for size, results in record["results"].items():
             for engine, label in ENGINES.items():
-                if engine not in found:
+                if engine not in results:
                     continue
-                figures = found[engine]
+                figures = results[engine]
                 ratio = record["ratios"].get(engine if size == "starter" else f"{engine}_{size}")
                 usable = figures.get("usable_share")
                 lines.append(
                     [
-                        *(size + said, label, number(figures["rows_per_second"]), number(ratio)),
+                        *(size + ending, label, number(figures["rows_per_second"]), number(ratio)),
                         *(number(figures["new_rows_of_a_row"], 2), number(figures["peak_megabytes"], 0)),
                         *(number(usable and 100 * usable, 0), number(figures.get("usable_per_second"))),
                     ]
@@ -179,54 +179,62 @@ def augmentation_speed() -> str:
 
 def augmentation_usable() -> str:
     """Usable new rows per second of ours over the best peer's, by default, with few samples, in two processes."""
-    ratios = benchmark("augment_avx2")["ratios"]
-    default, few, two = (number(ratios[f"{prefix}usable_best_peer"]) for prefix in ("", "few_", "two_processes_"))
-    return f"{default} times as many as the best peer, {few} times with 6 samples and {two} times in two processes"
+    default, few_samples, two_processes = (
+        " and ".join(
+            number(benchmark(report)["ratios"][f"{prefix}usable_best_peer"]) for report in ("augment", "augment_avx2")
+        )
+        for prefix in ("", "few_", "two_processes_")
+    )
+    return (
+        f"{default} times as many as the best peer (with bfloat16, AVX2 alone), {few_samples} times with 6 samples, "
+        f"{two_processes} times in two processes"
+    )
 
 
 def augmentation_fastest() -> str:
     """How many times as fast ours is as nlpaug's masked model, for both sizes of models."""
     ratios = benchmark("augment")["ratios"]
-    default, few = (
+    default, few_samples = (
         " and ".join(number(ratios[f"{prefix}nlpaug_contextual{size}"]) for size in ("", "_base"))
         for prefix in ("", "few_")
     )
-    return f"{default} times as fast (starter and base), with 6 samples {few} times"
+    return f"{default} times as fast (starter and base), with 6 samples {few_samples} times"
 
 
 def augmentation_memory() -> str:
     """The peak memory of few and of many rows."""
-    found = benchmark("augment_memory")["results"]["starter"]["memory"]
-    return " and ".join(f"{number(peak, 0)} MB for {int(rows.split()[0]):,} rows" for rows, peak in found.items())
+    peaks = benchmark("augment_memory")["results"]["starter"]["memory"]
+    return " and ".join(f"{number(peak, 0)} MB for {int(rows.split()[0]):,} rows" for rows, peak in peaks.items())
 
 
 def augmentation_labels() -> str:
     """How often new texts keep the label, by arm and task."""
-    found = experiment("augmentation_labels")["results"]
-    arms = [arm for arm in LABELLED if all(arm in one["arms"] for one in found.values())]
-    lines = [[arm, *(kept(one["arms"][arm]) for one in found.values())] for arm in arms]
-    return table(["arm", *found], lines)
+    results = experiment("augmentation_labels")["results"]
+    arms = [arm for arm in LABELLED if all(arm in figures["arms"] for figures in results.values())]
+    lines = [[arm, *(label_accuracy(figures["arms"][arm]) for figures in results.values())] for arm in arms]
+    return table(["arm", *results], lines)
 
 
 def augmentation_floors() -> str:
     """The same of ours by floors of the cosine, with the share of the new texts that are left."""
-    found = experiment("augmentation_labels")["results"]
-    floors = list(next(iter(found.values()))["floors"])
-    all_of_them = {task: one["floors"][floors[0]]["texts"] for task, one in found.items()}
+    results = experiment("augmentation_labels")["results"]
+    floors = list(next(iter(results.values()))["floors"])
+    counts = {task: figures["floors"][floors[0]]["texts"] for task, figures in results.items()}
     lines = [
         [
             floor,
             *(
-                f"{kept(one['floors'][floor])}, {number(100 * one['floors'][floor]['texts'] / all_of_them[task], 0)} %"
-                for task, one in found.items()
+                f"{label_accuracy(figures['floors'][floor])}, "
+                f"{number(100 * figures['floors'][floor]['texts'] / counts[task], 0)} %"
+                for task, figures in results.items()
             ),
         ]
         for floor in floors
     ]
-    return table(["floor", *found], lines)
+    return table(["floor", *results], lines)
 
 
-def kept(figures: dict) -> str:
+def label_accuracy(figures: dict) -> str:
     """What is labelled right of the texts and of the new texts, with the difference."""
     before, after = figures["before"], figures["after"]
     return f"{number(before)} to {number(after)} ({after - before:+.1f})"
@@ -234,16 +242,16 @@ def kept(figures: dict) -> str:
 
 def study_classifiers() -> str:
     """The classifiers that a study may train, on validation rows of four tasks."""
-    found = experiment("study_classifiers")["results"]
-    return classifiers_table(found["accuracy"], f"{found['seeds']} seeds.")
+    results = experiment("study_classifiers")["results"]
+    return classifiers_table(results["accuracy"], f"{results['seeds']} seeds.")
 
 
 def classifiers_table(accuracy: dict[str, dict[str, dict[str, list[float]]]], below: str = "") -> str:
     """A line for each classifier, with the mean over the tasks for each number of rows (`study_classifiers.py`)."""
-    sizes = list(dict.fromkeys(size for of_task in accuracy.values() for some in of_task.values() for size in some))
+    sizes = list(dict.fromkeys(size for of_task in accuracy.values() for scores in of_task.values() for size in scores))
     lines = []
     for kind, of_task in accuracy.items():
-        means = [fmean(fmean(some[size]) for some in of_task.values()) for size in sizes]
+        means = [fmean(fmean(scores[size]) for scores in of_task.values()) for size in sizes]
         lines.append([kind, *map(number, means), number(fmean(means))])
     return table(["classifier", *sizes, "mean"], lines, below)
 

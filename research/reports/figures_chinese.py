@@ -23,10 +23,16 @@ def subtitle_translators() -> str:
     head = ["translator", "pairs", "steps", "pieces trained on", "hours", "held-out nats per piece", "BLEU"]
     lines = []
     for direction, name in DIRECTIONS.items():
-        one = record["results"][direction]
-        held_out = number(min(one["held_out_nats_per_token"].values()), 2)
-        figures = [number(one["pairs"]["train"], 0), number(one["step"], 0), number(one["tokens"], 0)]
-        lines.append([name, *figures, number(one["seconds"] / 3600), held_out, number(one["bleu"]["value"])])
+        translator = record["results"][direction]
+        held_out = number(min(translator["held_out_nats_per_token"].values()), 2)
+        figures = [
+            number(translator["pairs"]["train"], 0),
+            number(translator["step"], 0),
+            number(translator["tokens"], 0),
+        ]
+        lines.append(
+            [name, *figures, number(translator["seconds"] / 3600), held_out, number(translator["bleu"]["value"])]
+        )
     signatures = " and ".join(f"`{record['results'][d]['bleu']['signature']}`" for d in DIRECTIONS)
     pairs = record["results"]["en-zh"]["bleu"]["pairs"]
     return table(head, lines, f"BLEU on {number(pairs, 0)} validation lines: {signatures}.")
@@ -34,36 +40,36 @@ def subtitle_translators() -> str:
 
 def chinese_corpora() -> str:
     """ParaZh's table 3 with ours."""
-    one = experiment("subtitle_parabanks")["results"]["parazh"]
-    words = number(one["lengths"]["references"]["words"]["mean"], 2)
+    parabank = experiment("subtitle_parabanks")["results"]["parazh"]
+    words = number(parabank["lengths"]["references"]["words"]["mean"], 2)
     head = ["corpus", "pairs", "words of a sentence (jieba)", "domain"]
     lines = [list(line) for line in PAPER_CORPORA]
-    return table(head, [*lines, ["ours", number(one["total"]["pairs"], 0), words, "TV subtitles"]])
+    return table(head, [*lines, ["ours", number(parabank["total"]["pairs"], 0), words, "TV subtitles"]])
 
 
 def chinese_funnel() -> str:
     """What became of the lines and candidates of the Chinese parabank."""
-    one = experiment("subtitle_parabanks")["results"]["parazh"]
-    refused = one["inputs"]["refused"]
-    outcomes = one["candidates"]
+    parabank = experiment("subtitle_parabanks")["results"]["parazh"]
+    refused = parabank["inputs"]["refused"]
+    outcomes = parabank["candidates"]
     lines = [
-        ["lines read", number(one["inputs"]["lines"], 0)],
+        ["lines read", number(parabank["inputs"]["lines"], 0)],
         *([f"refused as `{reason}`", number(count, 0)] for reason, count in refused.items()),
-        ["references", number(one["total"]["references"], 0)],
-        ["candidates", number(one["total"]["candidates"], 0)],
+        ["references", number(parabank["total"]["references"], 0)],
+        ["candidates", number(parabank["total"]["candidates"], 0)],
         *([f"refused as `{reason}`", number(count, 0)] for reason, count in outcomes["refused"].items()),
-        ["pairs", number(one["total"]["pairs"], 0)],
+        ["pairs", number(parabank["total"]["pairs"], 0)],
     ]
     return table(["", "number"], lines)
 
 
 def contaminated_subtitles() -> str:
     """How many lines have texts of the evaluation sets."""
-    found = experiment("subtitle_parabanks")["results"]["parazh"]["contamination"]
+    contamination = experiment("subtitle_parabanks")["results"]["parazh"]["contamination"]
     parts = []
-    for one in found:
-        lines = sum(value for key, value in one.items() if key.startswith("lines"))
-        parts.append(f"{number(lines, 0)} of {one['set']}")
+    for entry in contamination:
+        lines = sum(value for key, value in entry.items() if key.startswith("lines"))
+        parts.append(f"{number(lines, 0)} of {entry['set']}")
     return "Lines with texts of the evaluation sets, which were left out: " + ", ".join(parts) + "."
 
 
@@ -71,16 +77,16 @@ def chinese_encoders() -> str:
     """Spearman of encoders on the Chinese sets, and of random weights."""
     record = experiment("subtitle_parabanks")
     lines = [
-        [name, *(f"{spearman(one, s)} ({spearman(one['untrained'], s)})" for s in SETS)]
-        for name, one in record["results"]["chinese"].items()
+        [name, *(f"{spearman(encoder, s)} ({spearman(encoder['untrained'], s)})" for s in SETS)]
+        for name, encoder in record["results"]["chinese"].items()
     ]
     seeds = len(next(iter(record["results"]["chinese"].values()))["seeds"])
     return table(["encoder, words of Chinese", *SETS], lines, f"Mean and deviation of {seeds} seeds.")
 
 
-def spearman(found: dict, name: str) -> str:
+def spearman(figures: dict, name: str) -> str:
     """Spearman's correlation x 100 on a set."""
-    return with_spread(found["spearman"][name]["values"], 1)
+    return with_spread(figures["spearman"][name]["values"], 1)
 
 
 def chinese_tasks() -> str:
@@ -88,17 +94,17 @@ def chinese_tasks() -> str:
     record = experiment("chinese_augmentation")
     head = ["task", "rows", "with paraphrases", "none", "oversampling", "paraphrased", "p", "*paper: without, with*"]
     lines = []
-    for name, one in record["results"].items():
-        arms = [with_spread(one["accuracy"][arm], 1) for arm in ARMS]
-        p = number(one["against_none"]["paraphrased"]["p"], 3)
-        rows = [number(one["rows"], 0), number(one["with_paraphrases"], 0)]
-        lines.append([name, *rows, *arms, p, "*" + ", ".join(number(value, 2) for value in one["paper"]) + "*"])
+    for name, task in record["results"].items():
+        arms = [with_spread(task["accuracy"][arm], 1) for arm in ARMS]
+        p = number(task["against_none"]["paraphrased"]["p"], 3)
+        rows = [number(task["rows"], 0), number(task["with_paraphrases"], 0)]
+        lines.append([name, *rows, *arms, p, "*" + ", ".join(number(value, 2) for value in task["paper"]) + "*"])
     return table(head, lines)
 
 
 def full_size() -> str:
     """GPU-hours and disk of the papers' corpora, estimated."""
-    found = experiment("scale_estimates")["results"]
+    results = experiment("scale_estimates")["results"]
     head = [
         "corpus",
         "rows of the decoder",
@@ -110,17 +116,19 @@ def full_size() -> str:
         "disk, GB",
     ]
     lines = []
-    for name, one in found["corpora"].items():
-        hours = ["{} to {}".format(*(number(h, 0 if h >= 10 else 1) for h in one["hours"][f"{n} GPU"])) for n in (1, 8)]
-        work = [
-            f"{one['rows'] / 1e9:,.0f} billion",
-            f"{one['operations'] / 1e18:.1f} x 10^18",
-            f"{100 * one['share_of_scoring']:.0f} %",
+    for name, corpus in results["corpora"].items():
+        hours = [
+            "{} to {}".format(*(number(h, 0 if h >= 10 else 1) for h in corpus["hours"][f"{n} GPU"])) for n in (1, 8)
         ]
-        lines.append([name, *work, *hours, number(one["gpu_gigabytes"]), number(one["gigabytes"], 0)])
-    shares = " and ".join(f"{100 * share:.0f} %" for share in found["shares"])
-    peak = f"{found['peak'] / 1e12:,.0f} trillion operations a second"
-    below = f"**Estimated**, not measured: {found['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."
+        work = [
+            f"{corpus['rows'] / 1e9:,.0f} billion",
+            f"{corpus['operations'] / 1e18:.1f} x 10^18",
+            f"{100 * corpus['share_of_scoring']:.0f} %",
+        ]
+        lines.append([name, *work, *hours, number(corpus["gpu_gigabytes"]), number(corpus["gigabytes"], 0)])
+    shares = " and ".join(f"{100 * share:.0f} %" for share in results["shares"])
+    peak = f"{results['peak'] / 1e12:,.0f} trillion operations a second"
+    below = f"**Estimated**, not measured: {results['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."
     return table(head, lines, below)
 
 
@@ -128,24 +136,26 @@ def growth() -> str:
     """Time and memory of a tenth of a run and of the whole."""
     record = experiment("subtitle_parabanks")
     lines = []
-    for one in (record["results"]["growth"], record["results"]["parazh"]):
-        references = one["total"]["references"]
-        rate = references / one["seconds"]
-        lines.append([number(references, 0), number(one["seconds"], 0), number(rate), number(one["peak_megabytes"], 0)])
+    for run in (record["results"]["growth"], record["results"]["parazh"]):
+        references = run["total"]["references"]
+        rate = references / run["seconds"]
+        lines.append([number(references, 0), number(run["seconds"], 0), number(rate), number(run["peak_megabytes"], 0)])
     head = ["references", "seconds, all steps", "references a second", "peak MB of a process"]
-    one = record["machine"]
+    machine = record["machine"]
     return table(
-        head, lines, f"Two processes on {one['cpu']} (family/model {one['cpu_family_model']}), other work beside."
+        head,
+        lines,
+        f"Two processes on {machine['cpu']} (family/model {machine['cpu_family_model']}), other work beside.",
     )
 
 
 def two_cores() -> str:
     """Hours of two CPU cores at measured rates."""
-    found = experiment("scale_estimates")["results"]["corpora"]
+    corpora = experiment("scale_estimates")["results"]["corpora"]
     lines = [
-        [name, number(one["two_cores"]["sentences_per_second"]), number(one["two_cores"]["hours"], 0)]
-        for name, one in found.items()
-        if "two_cores" in one
+        [name, number(corpus["two_cores"]["sentences_per_second"]), number(corpus["two_cores"]["hours"], 0)]
+        for name, corpus in corpora.items()
+        if "two_cores" in corpus
     ]
     return table(["corpus", "references a second", "hours"], lines)
 

@@ -120,8 +120,8 @@ CLAIMS: dict[str, tuple[_Claim, ...]] = {
 def claims() -> str:
     """Every claim with its verdict and the results that say so."""
     lines, number = [], 0
-    for paper, some in CLAIMS.items():
-        for claim in some:
+    for paper, paper_claims in CLAIMS.items():
+        for claim in paper_claims:
             number += 1
             files = ", ".join(f"`{name}`" for name in claim.results)
             verdict = f"**{claim.verdict}**"
@@ -131,7 +131,7 @@ def claims() -> str:
 
 def claims_counted() -> str:
     """How many claims have each verdict."""
-    verdicts = [claim.verdict for some in CLAIMS.values() for claim in some]
+    verdicts = [claim.verdict for paper_claims in CLAIMS.values() for claim in paper_claims]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS]
     return f"{len(verdicts)} claims: {', '.join(counts)}"
 

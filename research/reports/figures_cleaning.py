@@ -16,10 +16,10 @@ LANGUAGE = {"ours_language": "ours", "opusfilter_language": "OpusFilter"}
 def cleaning_speed() -> str:
     """Lines per second of every engine on one core and on two, and how many times as fast ours is."""
     record = benchmark("cleaning")
-    found, ratios = record["results"], record["ratios"]
+    results, ratios = record["results"], record["ratios"]
     lines = []
     for key, name in ENGINES.items():
-        rates = [number(found[key + suffix]["lines_per_second"], 0) for suffix in ("", "_2")]
+        rates = [number(results[key + suffix]["lines_per_second"], 0) for suffix in ("", "_2")]
         over = [number(ratios[key + suffix]) if key + suffix in ratios else "" for suffix in ("", "_2")]
         lines.append([name, rates[0], over[0], rates[1], over[1]])
     head = ["lines/s", "one core", "ours over it", "two cores", "ours over it"]
@@ -28,14 +28,16 @@ def cleaning_speed() -> str:
 
 def cleaning_language() -> str:
     """Lines per second of the identification of languages on one core."""
-    found = benchmark("cleaning")["results"]
-    return " and ".join(f"{number(found[key]['lines_per_second'], 0)} ({name})" for key, name in LANGUAGE.items())
+    results = benchmark("cleaning")["results"]
+    return " and ".join(f"{number(results[key]['lines_per_second'], 0)} ({name})" for key, name in LANGUAGE.items())
 
 
 def cleaning_memory() -> str:
     """The peak memory by the number of lines."""
-    found = benchmark("cleaning")["results"]["memory"]
-    peaks = [f"{number(one['peak_megabytes'], 0)} MB for {number(int(lines), 0)}" for lines, one in found.items()]
+    results = benchmark("cleaning")["results"]["memory"]
+    peaks = [
+        f"{number(figures['peak_megabytes'], 0)} MB for {number(int(lines), 0)}" for lines, figures in results.items()
+    ]
     return " and ".join(peaks)
 
 

@@ -87,9 +87,9 @@ def parsers_of(name: str) -> list[tuple[str, argparse.ArgumentParser]]:
 def leaves(action: argparse._SubParsersAction) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """The parsers of subcommands that have none themselves, with their words."""
     for word, parser in action.choices.items():
-        below = [found for found in parser._actions if isinstance(found, argparse._SubParsersAction)]
+        below = [group for group in parser._actions if isinstance(group, argparse._SubParsersAction)]
         if below:
-            yield from ((f"{word} {rest}", leaf) for found in below for rest, leaf in leaves(found))
+            yield from ((f"{word} {rest}", leaf) for group in below for rest, leaf in leaves(group))
         else:
             yield word, parser
 
@@ -130,8 +130,8 @@ def flag_row(action: argparse.Action) -> list[str]:
     elif action.choices is not None:
         value = ", ".join(f"`{choice}`" for choice in action.choices)
     else:
-        several = "..." if action.nargs in ("+", "*") else ""
-        value = f"{action.metavar or action.dest.upper()}{several}" if action.option_strings else several
+        dots = "..." if action.nargs in ("+", "*") else ""
+        value = f"{action.metavar or action.dest.upper()}{dots}" if action.option_strings else dots
     meaning = (action.help or "") % {"default": action.default, "prog": ""} if action.help else ""
     return [names, value, " ".join(meaning.replace("|", "\\|").split())]
 

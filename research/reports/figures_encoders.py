@@ -17,47 +17,48 @@ from toolkit.evaluate.tables import with_spread
 from toolkit.evaluate.transfer import PAPER_TRANSFER
 from toolkit.starters import STARTERS
 
+STARTS = ("random", "vectors")  # of `encoder_pairs`: what words begin with
 YEARS = ("2012", "2013", "2014", "2015")
 ERRORS = 2  # ours: standard errors by which a rank is called better than another corpus
 
 
-def sts_line(name: str, found: dict) -> list[str]:
+def sts_line(name: str, result: dict) -> list[str]:
     """A model of ParaNMT's tables 8 and 9."""
-    pearson, paper = found["pearson"], found.get("paper", [None] * 5)
+    pearson, paper = result["pearson"], result.get("paper", [None] * 5)
     years = " / ".join(number(pearson[year]["mean"]) for year in YEARS)
-    printed = " / ".join(number(one) for one in paper[:4])
+    printed = " / ".join(number(value) for value in paper[:4])
     dev = beside(with_spread(pearson["benchmark dev"]["values"], 1), paper[4])
-    trained = [number(found["pairs"], 0), number(fmean(found["seconds"]), 0)] if found["pairs"] else ["", ""]
-    return [name, trained[0], dev, years + (f" ({printed})" if paper[0] else ""), trained[1]]
+    training = [number(result["pairs"], 0), number(fmean(result["seconds"]), 0)] if result["pairs"] else ["", ""]
+    return [name, training[0], dev, years + (f" ({printed})" if paper[0] else ""), training[1]]
 
 
 def models() -> dict[str, dict]:
     """ParaNMT's tables 8 and 9; the recurrent model was measured with the mega-batches."""
-    found = dict(experiment("sts_models")["results"]["models"])
+    results = dict(experiment("sts_models")["results"]["models"])
     paper = [*PAPER_STS["LSTM, 300"][: len(YEARS)], *PAPER_BENCHMARK["LSTM, 300"]]
     lstm = experiment("sts_mega_batch")["results"]["mega_batch"]["LSTM, M = 40"] | {"paper": paper}
-    return dict([*list(found.items())[:2], ("LSTM", lstm), *list(found.items())[2:]])
+    return dict([*list(results.items())[:2], ("LSTM", lstm), *list(results.items())[2:]])
 
 
 def sts_models() -> str:
     """ParaNMT's tables 8 and 9, and a transformer of today."""
     similarity = ["STS Benchmark dev (paper: test)", "STS 2012 / 2013 / 2014 / 2015 (paper)"]
     head = ["encoder", "training pairs", *similarity, "seconds of training"]
-    return table(head, [sts_line(name, found) for name, found in models().items()])
+    return table(head, [sts_line(name, result) for name, result in models().items()])
 
 
 def sts_gap() -> str:
     """By how much the models stay below the paper, over the years."""
     return ranges(
-        paper - found["pearson"][year]["mean"]
-        for found in models().values()
-        for year, paper in zip(YEARS, found.get("paper", ()), strict=False)
+        paper - result["pearson"][year]["mean"]
+        for result in models().values()
+        for year, paper in zip(YEARS, result.get("paper", ()), strict=False)
     )
 
 
-def over_years(found: dict) -> list[float]:
+def over_years(result: dict) -> list[float]:
     """For each seed the mean over the years."""
-    return [fmean(values) for values in zip(*(found["pearson"][year]["values"] for year in YEARS), strict=True)]
+    return [fmean(values) for values in zip(*(result["pearson"][year]["values"] for year in YEARS), strict=True)]
 
 
 def sts_corpora() -> str:
@@ -65,11 +66,11 @@ def sts_corpora() -> str:
     dev = ["STS Benchmark dev, Pearson", "STS Benchmark dev, Spearman"]
     head = ["WORD trained on", "pairs", *dev, "STS 2012-2015, mean Pearson", "paper: STS 2016, Pearson"]
     lines = []
-    for name, found in experiment("sts_corpora")["results"]["corpora"].items():
-        dev, spearman = found["pearson"]["benchmark dev"], found["spearman"]["benchmark dev"]
-        years = with_spread(over_years(found), 1)
-        measured = [with_spread(dev["values"], 1), number(spearman["mean"]), years, f"({number(PAPER_2016[name][0])})"]
-        lines.append([name, number(found["pairs"], 0), *measured])
+    for name, result in experiment("sts_corpora")["results"]["corpora"].items():
+        dev, spearman = result["pearson"]["benchmark dev"], result["spearman"]["benchmark dev"]
+        years = with_spread(over_years(result), 1)
+        cells = [with_spread(dev["values"], 1), number(spearman["mean"]), years, f"({number(PAPER_2016[name][0])})"]
+        lines.append([name, number(result["pairs"], 0), *cells])
     return table(head, lines)
 
 
@@ -81,11 +82,11 @@ def sts_guards() -> str:
         results = [experiment(f"sts_{kind}{name}")["results"][kind] for name in names]
         for name, whole in results[0].items():
             if whole["pairs"]:
-                found = [one[name] for one in results]
-                pairs = " / ".join(number(one["pairs"], 0) for one in found)
-                dev = [with_spread(one["pearson"]["benchmark dev"]["values"], 1) for one in found]
-                years = [with_spread(over_years(one), 1) for one in found]
-                blank = [""] * (3 - len(found))
+                encoders = [result[name] for result in results]
+                pairs = " / ".join(number(encoder["pairs"], 0) for encoder in encoders)
+                dev = [with_spread(encoder["pearson"]["benchmark dev"]["values"], 1) for encoder in encoders]
+                years = [with_spread(over_years(encoder), 1) for encoder in encoders]
+                blank = [""] * (3 - len(encoders))
                 label = f"WORD, {name}" if kind == "corpora" else f"{name}, all pairs"
                 lines.append([label, pairs, *dev, *blank, *years, *blank])
     columns = ["with", "fewer at random"]
@@ -100,13 +101,13 @@ def ranks_above(seeds: Callable[[dict], list[float]]) -> str:
     Args:
         seeds: A measure of a corpus, a value for each seed.
     """
-    found = {name: seeds(one) for name, one in experiment("sts_corpora")["results"]["corpora"].items()}
+    values = {name: seeds(result) for name, result in experiment("sts_corpora")["results"]["corpora"].items()}
 
     def above(rank: int) -> bool:
-        ours = found[f"ParaBank 2, rank {rank}"]
+        ours = values[f"ParaBank 2, rank {rank}"]
         return all(
             fmean(ours) - fmean(theirs) > ERRORS * (variance(ours) / len(ours) + variance(theirs) / len(theirs)) ** 0.5
-            for theirs in (found["ParaNMT"], found["ParaBank"])
+            for theirs in (values["ParaNMT"], values["ParaBank"])
         )
 
     ranks = [str(rank) for rank in range(1, corpus.RANKS + 1) if above(rank)]
@@ -115,7 +116,7 @@ def ranks_above(seeds: Callable[[dict], list[float]]) -> str:
 
 def ranks_above_on_dev() -> str:
     """The same on STS Benchmark's development set."""
-    return ranks_above(lambda found: found["pearson"]["benchmark dev"]["values"])
+    return ranks_above(lambda result: result["pearson"]["benchmark dev"]["values"])
 
 
 def ranks_above_over_years() -> str:
@@ -126,19 +127,31 @@ def ranks_above_over_years() -> str:
 def mega_batches() -> str:
     """ParaNMT's table 6: Pearson x 100 on STS Benchmark dev (the paper), and the mean over the years."""
     lines: dict[str, list[str]] = {}
-    for name, found in experiment("sts_mega_batch")["results"]["mega_batch"].items():
+    reports = (experiment(name)["results"].get("mega_batch", {}) for name in ("sts_mega_batch", "encoder_pairs"))
+    for name, result in (item for report in reports for item in report.items()):
         model = name.split(",")[0]
-        label = f"{model}, {found['pairs']:,} pairs, {len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}"
-        dev = with_spread(found["pearson"]["benchmark dev"]["values"], 1)
-        lines.setdefault(label, []).append(f"{beside(dev, found['paper'])}; {with_spread(over_years(found), 1)}")
+        label = f"{model}, {result['pairs']:,} pairs, {len(result['seeds'])} seed{'s' * (len(result['seeds']) > 1)}"
+        dev = with_spread(result["pearson"]["benchmark dev"]["values"], 1)
+        lines.setdefault(label, []).append(f"{beside(dev, result.get('paper'))}; {with_spread(over_years(result), 1)}")
     return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
+
+
+def encoder_combinations() -> str:
+    """ParaNMT's tables 8 and 9: WORD and TRIGRAM, their sum and their concatenation, on most human pairs."""
+    cells: dict[str, dict[str, str]] = {}
+    for name, result in experiment("encoder_pairs")["results"]["combined"].items():
+        model, _, combination, start = name.split(", ")
+        label = f"{model}, {combination}" if "+" in model else model
+        cells.setdefault(label, {})[start] = _dev_and_years(result)
+    head = ["encoder", "words begin with random vectors: STS Benchmark dev; 2012-2015", "with word2vec's: the same"]
+    return table(head, [[label, *(of_start.get(start, "") for start in STARTS)] for label, of_start in cells.items()])
 
 
 def learning_curve() -> str:
     """ParaNMT-50M, section 5.4: encoders over the number of human pairs (`research/experiments/encoder_pairs.py`)."""
-    found = experiment("encoder_pairs")["results"]["pairs"]
+    results = experiment("encoder_pairs")["results"]["pairs"]
     lines = [
-        [number(count, 0), *(_dev_and_years(found[f"{model}, {count}"]) for model in ("WORD", "TRIGRAM"))]
+        [number(count, 0), *(_dev_and_years(results[f"{model}, {count}"]) for model in ("WORD", "TRIGRAM"))]
         for count in _counts()
     ]
     return table(["pairs", "WORD: STS Benchmark dev; 2012-2015", "TRIGRAM: the same"], lines)
@@ -146,13 +159,13 @@ def learning_curve() -> str:
 
 def doubling() -> str:
     """What twice as many pairs bring on average on STS Benchmark dev, with the range over the doublings."""
-    found = experiment("encoder_pairs")["results"]["pairs"]
-    said = []
+    results = experiment("encoder_pairs")["results"]["pairs"]
+    parts = []
     for model in ("WORD", "TRIGRAM"):
-        means = [found[f"{model}, {count}"]["pearson"]["benchmark dev"]["mean"] for count in _counts()]
+        means = [results[f"{model}, {count}"]["pearson"]["benchmark dev"]["mean"] for count in _counts()]
         gains = [after - before for before, after in pairwise(means)]
-        said.append(f"{model} {number(fmean(gains))} points ({ranges(gains, 1)})")
-    return " and ".join(said)
+        parts.append(f"{model} {number(fmean(gains))} points ({ranges(gains, 1)})")
+    return " and ".join(parts)
 
 
 def _counts() -> list[int]:
@@ -161,24 +174,24 @@ def _counts() -> list[int]:
     return sorted({int(name.split(", ")[1]) for name in names if name.startswith("TRIGRAM")})
 
 
-def _dev_and_years(found: dict) -> str:
+def _dev_and_years(result: dict) -> str:
     """Pearson x 100 on STS Benchmark dev, and the mean over the years."""
-    return f"{with_spread(found['pearson']['benchmark dev']['values'], 1)}; {with_spread(over_years(found), 1)}"
+    return f"{with_spread(result['pearson']['benchmark dev']['values'], 1)}; {with_spread(over_years(result), 1)}"
 
 
 def hard_negatives() -> str:
     """Encoders without and with hard negatives."""
-    found = experiment("hard_negatives")["results"]
+    results = experiment("hard_negatives")["results"]
     lines = []
     for loss in ("margin", "ranking"):
-        for name, one in found[loss].items():
-            mined = found["mined"].get(name)
+        for name, result in results[loss].items():
+            mined = results["mined"].get(name)
             label = "without" if mined is None else f"relative margin {float(name):g}"
             triplets = "" if mined is None else number(mined["triplets"], 0)
-            dev = [with_spread(one[kind]["benchmark dev"]["values"], 2) for kind in ("pearson", "spearman")]
-            seeds = " / ".join(number(value, 2) for value in one["pearson"]["benchmark dev"]["values"])
-            years = with_spread(over_years(one), 1)
-            lines.append([f"{loss}, {label}", number(one["pairs"], 0), triplets, *dev, seeds, years])
+            dev = [with_spread(result[kind]["benchmark dev"]["values"], 2) for kind in ("pearson", "spearman")]
+            seeds = " / ".join(number(value, 2) for value in result["pearson"]["benchmark dev"]["values"])
+            years = with_spread(over_years(result), 1)
+            lines.append([f"{loss}, {label}", number(result["pairs"], 0), triplets, *dev, seeds, years])
     dev = ["STS Benchmark dev, Pearson", "Spearman", "Pearson of each seed"]
     return table(["loss, negatives", "pairs", "triplets", *dev, "STS 2012-2015, mean Pearson"], lines)
 
@@ -200,14 +213,14 @@ def hard_negatives_gain() -> str:
     parts = []
     for loss in ("margin", "ranking"):
         values = {
-            name: one["pearson"]["benchmark dev"]["values"]
-            for name, one in experiment("hard_negatives")["results"][loss].items()
+            name: result["pearson"]["benchmark dev"]["values"]
+            for name, result in experiment("hard_negatives")["results"][loss].items()
         }
         without = values.pop("without")
         gains = {name: [b - a for a, b in zip(without, seeds, strict=True)] for name, seeds in values.items()}
         name = max(gains, key=lambda name: fmean(gains[name]))
-        least, most, mean = min(gains[name]), max(gains[name]), fmean(gains[name])
-        kind = "help" if least > 0 else "hurt" if most < 0 else "help some seeds only"
+        low, high, mean = min(gains[name]), max(gains[name]), fmean(gains[name])
+        kind = "help" if low > 0 else "hurt" if high < 0 else "help some seeds only"
         parts.append(f"with the {loss} loss they {kind} ({mean:+.2f} points on average)")
     return " and ".join(parts)
 
@@ -225,7 +238,7 @@ STATIC = {
 def static_arms() -> dict[str, dict]:
     """The static encoders of all runs, by who taught them."""
     runs = ("static_encoder", "static_encoder_alone", "static_encoder_weights", "static_encoder_both")
-    return {arm: found for run in runs for arm, found in experiment(run)["results"]["static"].items()}
+    return {arm: result for run in runs for arm, result in experiment(run)["results"]["static"].items()}
 
 
 def static_encoders() -> str:
@@ -235,12 +248,12 @@ def static_encoders() -> str:
     sizes = next(iter(static.values()))["beginnings"]
     lines = []
     for arm, label in STATIC.items():
-        if found := static.get(arm):
-            cells = [found["pearson"][name]["values"] for name in ("benchmark dev", "benchmark train")]
-            beginnings = " / ".join(number(one["mean"]) for one in found["beginnings"].values())
+        if result := static.get(arm):
+            cells = [result["pearson"][name]["values"] for name in ("benchmark dev", "benchmark train")]
+            beginnings = " / ".join(number(beginning["mean"]) for beginning in result["beginnings"].values())
             seeds = len(cells[0])
-            years = with_spread(found["years"]["values"], 1)
-            megabytes = number(found["bytes"] / 1e6)
+            years = with_spread(result["years"]["values"], 1)
+            megabytes = number(result["bytes"] / 1e6)
             lines.append(
                 [
                     f"{label} ({seeds} seed{'s' * (seeds > 1)})",
@@ -287,9 +300,9 @@ def static_gain() -> str:
     arms = {"untrained": "its vectors weighted", "starter": "taught by it", "alone": "trained on the pairs alone"}
     arms["both"] = "the last two beside each other"
     for arm, label in arms.items():
-        found = static[arm]
-        dev = found["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
-        years = found["years"]["mean"] - fmean(scores[year][0] for year in YEARS)
+        result = static[arm]
+        dev = result["pearson"]["benchmark dev"]["mean"] - scores["benchmark dev"][0]
+        years = result["years"]["mean"] - fmean(scores[year][0] for year in YEARS)
         parts.append(f"{label} {dev:+.1f} and {years:+.1f}")
     return "; ".join(parts)
 
@@ -331,16 +344,18 @@ def identification_of_few_rows() -> str:
 
 def _pair_classifiers(experiment_name: str) -> str:
     """The table of an experiment of `identification_table.py`."""
-    found = experiment(experiment_name)["results"]
-    columns = [(part, measured) for part in ("val", "test") for measured in ("accuracy", "f1")]
+    results = experiment(experiment_name)["results"]
+    columns = [(part, measure) for part in ("val", "test") for measure in ("accuracy", "f1")]
     lines = [
-        [start(name), *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
-        for name, runs in found["lines"].items()
+        [start(name), *(with_spread([run[part][measure] for run in runs], 1) for part, measure in columns)]
+        for name, runs in results["lines"].items()
     ]
-    rows = found.get("rows")
+    rows = results.get("rows")
     if rows is None:  # as in the paper
-        lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in found["paper"].items()]
-    seeds = f"{len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}, {found['pairs']:,} pairs of identification"
+        lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in results["paper"].items()]
+    seeds = (
+        f"{len(results['seeds'])} seed{'s' * (len(results['seeds']) > 1)}, {results['pairs']:,} pairs of identification"
+    )
     of_rows = "" if rows is None else f", {rows:,} rows of MRPC"
     return table(
         [f"starting point ({seeds}{of_rows})", "MRPC dev accuracy", "dev F1", "test accuracy", "test F1"], lines
@@ -350,19 +365,19 @@ def _pair_classifiers(experiment_name: str) -> str:
 def identification_gains() -> str:
     """What identification brings on MRPC's test with few rows: mean differences and their 95 % intervals."""
     lines = experiment("identification_few")["results"]["lines"]
-    said = []
-    for measured, label in (("accuracy", "the accuracy"), ("f1", "F1")):
+    parts = []
+    for measure, label in (("accuracy", "the accuracy"), ("f1", "F1")):
         runs = zip(lines["MiniLM"], lines["MiniLM + identification"], strict=True)
-        gains = [after["test"][measured] - before["test"][measured] for before, after in runs]
+        gains = [after["test"][measure] - before["test"][measure] for before, after in runs]
         mean, half = fmean(gains), student.ppf(0.975, len(gains) - 1) * stdev(gains) / math.sqrt(len(gains))
-        said.append(f"{label} by {number(mean)} points ({number(mean - half)} to {number(mean + half)})")
-    return " and ".join(said)
+        parts.append(f"{label} by {number(mean)} points ({number(mean - half)} to {number(mean + half)})")
+    return " and ".join(parts)
 
 
 def identified_f1() -> str:
     """F1 on MRPC's dev before and after paraphrase identification."""
     lines = experiment("identification")["results"]["lines"]
-    return ", ".join(number(fmean(one["val"]["f1"] for one in lines[n])) for n in ("MiniLM", "MiniLM + identification"))
+    return ", ".join(number(fmean(run["val"]["f1"] for run in lines[n])) for n in ("MiniLM", "MiniLM + identification"))
 
 
 def identified_how() -> str:
@@ -375,29 +390,34 @@ def identified_how() -> str:
 def mega_batch_word() -> str:
     """The mean Pearson correlation of WORD over STS 2012 to 2015, by the size of the mega-batch."""
     results = experiment("sts_mega_batch")["results"]["mega_batch"]
-    return ", ".join(number(fmean(over_years(found))) for name, found in results.items() if name.startswith("WORD"))
+    return ", ".join(number(fmean(over_years(result))) for name, result in results.items() if name.startswith("WORD"))
 
 
 def lexicon() -> str:
     """ParaNMT's table 13."""
-    found = experiment("lexicon")
+    report = experiment("lexicon")
     lines = [
-        [name, number(one["rho"]), f"{one['pairs'] - one['unseen']} of {one['pairs']}", number(PAPER_SIMLEX[name])]
-        for name, one in found["simlex"].items()
+        [
+            name,
+            number(figures["rho"]),
+            f"{figures['pairs'] - figures['unseen']} of {figures['pairs']}",
+            number(PAPER_SIMLEX[name]),
+        ]
+        for name, figures in report["simlex"].items()
     ]
-    ours = f"ours, {found['counts']['kept']:,} sentence pairs"
+    ours = f"ours, {report['counts']['kept']:,} sentence pairs"
     return table(["Spearman x 100", ours, "word pairs seen", "paper, 51M sentence pairs"], lines)
 
 
 def simlex() -> str:
     """The same in a line."""
-    found = experiment("lexicon")
-    rhos = ", ".join(f"{name} {number(one['rho'])}" for name, one in found["simlex"].items())
-    return f"{rhos} ({found['counts']['kept']:,} pairs)"
+    report = experiment("lexicon")
+    rhos = ", ".join(f"{name} {number(figures['rho'])}" for name, figures in report["simlex"].items())
+    return f"{rhos} ({report['counts']['kept']:,} pairs)"
 
 
 MADE = (
-    learning_curve, doubling, sts_models, sts_gap, sts_corpora,
+    encoder_combinations, learning_curve, doubling, sts_models, sts_gap, sts_corpora,
     ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, hard_negatives, hard_negatives_gain,
     mining_speed, static_encoders, static_gain, static_speeds, transfer, encoder_pairs, encoder_dev, identification,
     identification_of_few_rows, identification_gains, identified_f1, identified_how, lexicon, mega_batch_word, simlex,

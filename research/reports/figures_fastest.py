@@ -55,8 +55,8 @@ def rates_of(*path: str, rate: str, only: tuple[str, ...] = ()) -> Callable[[dic
     def rates(results: dict) -> Rates:
         for key in path:
             results = results[key]
-        found = {name: engine for name, engine in results.items() if isinstance(engine, dict) and rate in engine}
-        return {name: engine[rate] for name, engine in found.items() if not only or name in only}
+        engines = {name: engine for name, engine in results.items() if isinstance(engine, dict) and rate in engine}
+        return {name: engine[rate] for name, engine in engines.items() if not only or name in only}
 
     return rates
 
@@ -107,42 +107,44 @@ WORKS = (
 
 def fastest(rates: Rates, work: _Work) -> tuple[float, str, float]:
     """The speed of the fastest engine of ours, the fastest other program, and its speed."""
-    own = max(rate for engine, rate in rates.items() if engine in work.ours)
+    speed = max(rate for engine, rate in rates.items() if engine in work.ours)
     peers = {engine: rate for engine, rate in rates.items() if engine not in work.ours and "constrained" not in engine}
     peer = max(peers, key=lambda engine: peers[engine])
-    return own, peer, peers[peer]
+    return speed, peer, peers[peer]
 
 
-def named(peer: str) -> str:
+def program_name(peer: str) -> str:
     """The name of another program, for a reader."""
     return next(name for key, name in NAMES.items() if peer.startswith(key))
 
 
 def compared(work: _Work) -> dict[str, tuple[float, str, float]]:
     """What `fastest` returns by kind of processor, of those that the benchmark was run on."""
-    found = {}
-    for said, record in by_processor(work.benchmark):
+    speeds = {}
+    for ending, record in by_processor(work.benchmark):
         rates = work.rates(record["results"])
-        kind = said or ("" if record["machine"]["bf16"] else PROCESSORS["_avx2"])
+        kind = ending or ("" if record["machine"]["bf16"] else PROCESSORS["_avx2"])
         if rates:
-            found[kind] = fastest(rates, work)
-    return found
+            speeds[kind] = fastest(rates, work)
+    return speeds
 
 
 def fastest_programs() -> str:
     """Speed of ours in its fastest arithmetic, and over the fastest other program in its own."""
     lines = []
     for work in WORKS:
-        found = compared(work)
+        speeds = compared(work)
         cells = []
         for kind in PROCESSORS.values():
-            if kind not in found:
+            if kind not in speeds:
                 cells.append("-")
                 continue
-            own, _, peer = found[kind]
-            cells.append(f"{number(own, 1 if own < 100 else 0)} ({number(own / peer, 2 if own < 2 * peer else 1)})")
-        if found:
-            names = dict.fromkeys(named(peer) for _, peer, _ in found.values())
+            speed, _, peer = speeds[kind]
+            cells.append(
+                f"{number(speed, 1 if speed < 100 else 0)} ({number(speed / peer, 2 if speed < 2 * peer else 1)})"
+            )
+        if speeds:
+            names = dict.fromkeys(program_name(peer) for _, peer, _ in speeds.values())
             lines.append([work.title, work.unit, " or ".join(names), *cells])
     kinds = ["with bfloat16", *(kind.removeprefix(", ") for kind in PROCESSORS.values() if kind)]
     return table(["work", "unit", "fastest other program", *(f"ours, {kind}" for kind in kinds)], lines)

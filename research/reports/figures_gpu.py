@@ -145,7 +145,7 @@ def gpu_scoring() -> str:
 def gpu_build() -> str:
     """References a second of a build of ParaBank 2 with the starters on one GPU, by processes that share it."""
     processes = benchmark("gpu_build")["results"]["processes"]
-    return ", ".join(f"{number(found['references_per_second'], 0)} with {n}" for n, found in processes.items())
+    return ", ".join(f"{number(figures['references_per_second'], 0)} with {n}" for n, figures in processes.items())
 
 
 def gpu_host() -> str:

@@ -17,9 +17,9 @@ LENGTHS = (5, 10, 20, 40)  # words of a reference, ParaBank, section 5.3
 
 def grammatical() -> str:
     """ParaBank, table 5, in a line: the released judgments, in brackets what is in print."""
-    found = experiment("judged")["results"]["systems"]
+    systems = experiment("judged")["results"]["systems"]
     return ", ".join(
-        f"{name.removeprefix('ParaBank ')} {beside(number(found[name]['grammatical']), paper)}"
+        f"{name.removeprefix('ParaBank ')} {beside(number(systems[name]['grammatical']), paper)}"
         for name, paper in PAPER_GRAMMATICAL.items()
     )
 
@@ -36,46 +36,46 @@ def grammaticality_rho() -> str:
 
 def oracles() -> str:
     """ParaBank 2's oracle systems, picked among ParaBank's."""
-    found = experiment("judged")["results"]["oracles"]["against"]
+    results = experiment("judged")["results"]["oracles"]["against"]
     head = ["oracle (paper)", "human score", "% grammatical", "1-BLEU against the reference", "intersection/union"]
     lines = []
-    for name, figures in found.items():
+    for name, figures in results.items():
         score, grammar = PAPER_ORACLES_JUDGED[f"ParaBank 2, {name}"]
         bleu, shared, _, _ = PAPER_ORACLES_AGAINST[f"ParaBank 2, {name}"]
         ours = (figures[key] for key in ("score", "grammatical", "one_minus_bleu", "intersection_over_union"))
         papers = (score, grammar, bleu, shared)
-        lines.append([name, *(beside(number(one), paper) for one, paper in zip(ours, papers, strict=True))])
+        lines.append([name, *(beside(number(value), paper) for value, paper in zip(ours, papers, strict=True))])
     return table(head, lines)
 
 
 def human_scores() -> str:
     """ParaBank, table 4, top, Czech-English: the released judgments, in brackets what is in print."""
-    found = experiment("judged")["results"]["summary"]["systems"]
+    systems = experiment("judged")["results"]["summary"]["systems"]
     lines = []
     for name, papers in PAPER_JUDGED_BY_LENGTH.items():
-        own = found[name]
-        cells = [beside(number(own["lengths"][str(n)]), papers[n]) for n in LENGTHS]
-        average = f"{number(own['average'])} ± {number(own['score_error'])} ({number(PAPER_JUDGED[name])})"
+        figures = systems[name]
+        cells = [beside(number(figures["lengths"][str(n)]), papers[n]) for n in LENGTHS]
+        average = f"{number(figures['average'])} ± {number(figures['score_error'])} ({number(PAPER_JUDGED[name])})"
         lines.append([name, *cells, average])
     return table(["system", *(f"{n} words" for n in LENGTHS), "average"], lines)
 
 
 def human_scores_gap() -> str:
     """The greatest difference of an average to the paper's, in points."""
-    found = experiment("judged")["results"]["summary"]["systems"]
-    return number(max(abs(found[name]["average"] - paper) for name, paper in PAPER_JUDGED.items()))
+    systems = experiment("judged")["results"]["summary"]["systems"]
+    return number(max(abs(systems[name]["average"] - paper) for name, paper in PAPER_JUDGED.items()))
 
 
 def human_agreement() -> str:
     """Krippendorff's alpha of the released judgments: similarity and grammaticality."""
-    found = experiment("judged")["results"]["summary"]["agreement"]
-    return " and ".join(number(found[name]["alpha"], 2) for name in ("similarity", "grammaticality"))
+    agreement = experiment("judged")["results"]["summary"]["agreement"]
+    return " and ".join(number(agreement[name]["alpha"], 2) for name in ("similarity", "grammaticality"))
 
 
 def people_left_out() -> str:
     """Annotators of the released judgments whom the paper's rules leave out, and all."""
-    found = experiment("judged")["results"]["summary"]
-    return f"{len(found['left_out'])} of {found['annotators']}"
+    summary = experiment("judged")["results"]["summary"]
+    return f"{len(summary['left_out'])} of {summary['annotators']}"
 
 
 def more_grammatical() -> str:
@@ -97,9 +97,9 @@ def nearest() -> str:
     return f"{_gain(max(figures['average'] for figures in ours), paranmt['average'])}; {', '.join(by_length)}"
 
 
-def _gain(figure: float, other: float) -> str:
+def _gain(figure: float, baseline: float) -> str:
     """How much greater a figure is than another, in per cent of the other."""
-    return f"{number(100 * (figure / other - 1))} %"
+    return f"{number(100 * (figure / baseline - 1))} %"
 
 
 def unigram_rho() -> str:
@@ -124,8 +124,8 @@ def five_words() -> str:
     """BLEU of references of five words, with and without the texts that repeat their reference."""
     measures = ("bleu", "bleu_without_copies", "paper")
     lines = [
-        [name, f"{found['copies']} of {found['texts']}", *(number(found[measure]) for measure in measures)]
-        for name, found in experiment("released")["results"]["five_words"].items()
+        [name, f"{figures['copies']} of {figures['texts']}", *(number(figures[measure]) for measure in measures)]
+        for name, figures in experiment("released")["results"]["five_words"].items()
     ]
     return table(["BLEU, references of five words", "copies", "all texts", "without copies", "printed"], lines)
 

@@ -28,9 +28,9 @@ def _encoders() -> dict[str, dict]:
 def leaderboard_similarity() -> str:
     """MTEB's English similarity tasks, the best mean first."""
     lines = []
-    for name, found in _encoders().items():
-        values = [found["figures"][task]["value"] for task in TASKS]
-        lines.append((fmean(values), [name, *map(number, [*values, fmean(values)]), number(found["dimensions"], 0)]))
+    for name, encoder in _encoders().items():
+        values = [encoder["figures"][task]["value"] for task in TASKS]
+        lines.append((fmean(values), [name, *map(number, [*values, fmean(values)]), number(encoder["dimensions"], 0)]))
     lines += [(fmean(v), [f"*{name}*", *map(number, [*v, fmean(v)]), ""]) for name, v in PUBLISHED.items()]
     head = ["encoder", *TASKS, "mean", "dimensions"]
     return table(head, [line for _, line in sorted(lines, key=lambda line: -line[0])])
@@ -40,10 +40,11 @@ def leaderboard_pairs() -> str:
     """Paraphrase identification by the cosine."""
     encoders = _encoders()
     sources = list(next(iter(encoders.values()))["pairs"])
-    columns = [(source, what) for source in sources for what in ("average precision", "accuracy")]
-    head = ["encoder", *(f"{source}, {what}" for source, what in columns)]
+    columns = [(source, measure) for source in sources for measure in ("average precision", "accuracy")]
+    head = ["encoder", *(f"{source}, {measure}" for source, measure in columns)]
     lines = [
-        [name, *(number(found["pairs"][source][what]) for source, what in columns)] for name, found in encoders.items()
+        [name, *(number(encoder["pairs"][source][measure]) for source, measure in columns)]
+        for name, encoder in encoders.items()
     ]
     return table(head, lines)
 
@@ -55,11 +56,11 @@ def leaderboard_paraphrasus() -> str:
     names = [f"{group} {name}" for group, sets in groups.items() for name in sets]
     head = ["encoder", "threshold", *names, "mean of groups"]
     lines = []
-    for name, found in encoders.items():
-        errors = found["paraphrasus"]
+    for name, encoder in encoders.items():
+        errors = encoder["paraphrasus"]
         means = [fmean(sets.values()) for sets in errors.values()]
         cells = [number(value) for sets in errors.values() for value in sets.values()]
-        lines.append([name, number(found["threshold"], 2), *cells, number(fmean(means))])
+        lines.append([name, number(encoder["threshold"], 2), *cells, number(fmean(means))])
     return table(head, lines)
 
 
@@ -70,7 +71,7 @@ def leaderboard_paraphrasers() -> str:
         for system, kinds in experiment(file)["results"]["table"].items():
             whole = kinds["all"]
             low, high = (number(100 * bound, 0) for bound in whole["interval"])
-            shares = [number(100 * whole[what] / whole["texts"], 0) for what in ("usable", "outputs")]
+            shares = [number(100 * whole[key] / whole["texts"], 0) for key in ("usable", "outputs")]
             lines.append([system, f"`{texts}`", str(whole["texts"]), shares[0], f"{low} to {high}", shares[1]])
     head = ["system", "texts", "their number", "% with a usable first output", "interval", "% with an output"]
     return table(head, lines)

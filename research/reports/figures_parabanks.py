@@ -31,7 +31,7 @@ def quality_settings() -> list[tuple[dict, dict]]:
     return [
         (record, setting)
         for record in records
-        for setting in sorted(record["settings"], key=lambda one: -one["max_dual_nll"])
+        for setting in sorted(record["settings"], key=lambda entry: -entry["max_dual_nll"])
     ]
 
 
@@ -77,7 +77,7 @@ def quality_grid() -> str:
     """Meaning against diversity by the rate of constraints and the limit of the dual score, beside beam search."""
     record = experiment("quality_grid")["results"]
     lines = []
-    for setting in sorted(record["settings"], key=lambda one: (one["constraint_rate"], -one["max_dual_nll"])):
+    for setting in sorted(record["settings"], key=lambda entry: (entry["constraint_rate"], -entry["max_dual_nll"])):
         m = setting["mean"]
         lines.append(
             [
@@ -98,9 +98,9 @@ def quality_guards() -> str:
     records = [experiment(f"quality_{name}")["results"] for name in names]
     lines = []
     for without, guarded in (records[:2], records[2:]):
-        for limit in sorted({one["max_dual_nll"] for one in guarded["settings"]}, reverse=True):
+        for limit in sorted({entry["max_dual_nll"] for entry in guarded["settings"]}, reverse=True):
             for record, name in ((without, "none"), (guarded, ", ".join(guarded["guards"]))):
-                setting = next(one for one in record["settings"] if one["max_dual_nll"] == limit)
+                setting = next(entry for entry in record["settings"] if entry["max_dual_nll"] == limit)
                 lines.append([setting_name(record, setting), name, *setting_cells(setting)])
     return table(["settings", "guards", *QUALITY], lines)
 
@@ -128,13 +128,13 @@ def quality_short() -> str:
 
 def quality_by_rank() -> str:
     """1-BLEU by rank beside ParaBank 2's tables 1 and 2."""
-    wanted = ((0.5, 3.5), (0.3, 3.0))  # rate and cut: the paper's settings, and the starters'
-    chosen = [
+    rates_and_limits = ((0.5, 3.5), (0.3, 3.0))  # rate and cut: the paper's settings, and the starters'
+    settings = [
         (record, setting)
         for record, setting in quality_settings()
-        if (setting["constraint_rate"], setting["max_dual_nll"]) in wanted
+        if (setting["constraint_rate"], setting["max_dual_nll"]) in rates_and_limits
     ]
-    means = [setting["mean"] for _, setting in chosen]
+    means = [setting["mean"] for _, setting in settings]
     lines = [
         [f"rank {rank}", number(corpus.PAPER_BY_RANK[rank][0]), *(number(mean[f"bleu_{rank}"]) for mean in means)]
         for rank in range(1, corpus.RANKS + 1)
@@ -145,34 +145,36 @@ def quality_by_rank() -> str:
         ["between ranks 1, 3 and 5, mean of the three pairs", number(among), *(number(m["among_ranks"]) for m in means)]
     )
     lines.append(["intersection/union, mean over the ranks", number(shared), *(number(m["overlap"]) for m in means)])
-    return table(["1-BLEU against the reference", "paper", *(setting_name(*one) for one in chosen)], lines)
+    return table(["1-BLEU against the reference", "paper", *(setting_name(*pair) for pair in settings)], lines)
 
 
 def starters() -> str:
     """How well the starter translators translate."""
     lines = []
     for name in ("de-en", "en-de"):
-        measured, trained = starter(name, "measured.json"), starter(name, "training.json")
-        counts = [measured["pairs"], measured["parameters"], trained["progress"]["seconds"] / 60]
-        lines.append([f"`starter/{name}`", number(measured["bleu"]), *(number(count, 0) for count in counts)])
+        figures, training = starter(name, "measured.json"), starter(name, "training.json")
+        counts = [figures["pairs"], figures["parameters"], training["progress"]["seconds"] / 60]
+        lines.append([f"`starter/{name}`", number(figures["bleu"]), *(number(count, 0) for count in counts)])
     head = ["starter", "BLEU", "held-out pairs", "parameters", "minutes of training"]
     return table(head, lines, f"`{starter('de-en', 'measured.json')['signature']}`")
 
 
 def back_translation() -> str:
     """BLEU and chrF of translators that train on with and without back-translated pairs, beside ParaZh's table 2."""
-    found = experiment("backtranslation_table")["results"]
+    results = experiment("backtranslation_table")["results"]
     names = {
-        "before": f"{found['pairs']:,} pairs",
+        "before": f"{results['pairs']:,} pairs",
         "bitext": "trained on, the same pairs",
-        "mixed": f"trained on, and {number(fmean(found['synthetic_pairs']), 0)} back-translated pairs",
+        "mixed": f"trained on, and {number(fmean(results['synthetic_pairs']), 0)} back-translated pairs",
     }
-    lines = [[name, *(mean_of(found[metric][arm]) for metric in found["signatures"])] for arm, name in names.items()]
+    lines = [
+        [name, *(mean_of(results[metric][arm]) for metric in results["signatures"])] for arm, name in names.items()
+    ]
     lines += [[f"*the paper, {name}*", f"*{bleu}*", ""] for name, bleu in PAPER_BACK_TRANSLATION.items()]
-    steps = " and ".join(f"{count:,}" for count in found["steps"])
-    below = f"{found['seeds']} seeds, {steps} steps, {number(found['test_pairs'], 0)} test pairs."
-    head = ["German to English", *found["signatures"]]
-    return table(head, lines, f"{below} {'; '.join(found['signatures'].values())}.")
+    steps = " and ".join(f"{count:,}" for count in results["steps"])
+    below = f"{results['seeds']} seeds, {steps} steps, {number(results['test_pairs'], 0)} test pairs."
+    head = ["German to English", *results["signatures"]]
+    return table(head, lines, f"{below} {'; '.join(results['signatures'].values())}.")
 
 
 def mean_of(figures: dict) -> str:
@@ -187,8 +189,8 @@ def three(setting: str = PAPERS_SETTINGS, name: str = "parabank_tables") -> dict
 
 def common(system: str, measure: str, setting: str = PAPERS_SETTINGS) -> float:
     """A system or a pair of systems on the references that all systems have."""
-    found = three(setting)["common"]
-    return fmean(found["between" if " / " in system else "against"][system][measure])
+    results = three(setting)["common"]
+    return fmean(results["between" if " / " in system else "against"][system][measure])
 
 
 def decoding_bleu() -> str:
@@ -196,17 +198,19 @@ def decoding_bleu() -> str:
     works = experiment("decoding_bleu")["results"]
     lines = []
     for way in next(iter(works.values()))["ways"]:
-        found = [one["ways"][way] for one in works.values()]
-        chances = ["" if one["p"] is None or one["p"] >= 0.05 else "*" for one in found]
-        lines.append([way, *(with_spread(one["bleu"], 1) + star for one, star in zip(found, chances, strict=True))])
-    head = ["translation", *(f"{name}, {one['sentences']:,} sentences" for name, one in works.items())]
+        scores = [work["ways"][way] for work in works.values()]
+        chances = ["" if score["p"] is None or score["p"] >= 0.05 else "*" for score in scores]
+        lines.append(
+            [way, *(with_spread(score["bleu"], 1) + star for score, star in zip(scores, chances, strict=True))]
+        )
+    head = ["translation", *(f"{name}, {work['sentences']:,} sentences" for name, work in works.items())]
     return table(head, lines, "Star: another BLEU than beam search, p < 0.05.")
 
 
 def side_by_side() -> str:
     """ParaBank 2's table 1 and ParaBank's table 4, top, on the references that all systems have."""
-    both = (PAPERS_SETTINGS, STARTERS_SETTINGS)
-    count, fewer = (number(common("ParaNMT", "references", setting), 0) for setting in both)
+    settings = (PAPERS_SETTINGS, STARTERS_SETTINGS)
+    count, fewer = (number(common("ParaNMT", "references", setting), 0) for setting in settings)
     head = [
         f"measured on {count} references", "references with a text", "1-BLEU against the reference",
         "intersection/union", "tree edit distance", "length ratio", "predicted judgment (paper: human judgment)",
@@ -216,11 +220,11 @@ def side_by_side() -> str:
     for name in SYSTEMS:
         paper = dict(zip((BLEU, IOU, TREE, RATIO), systems.PAPER_AGAINST.get(name, ()), strict=False))
         places = {BLEU: 1, IOU: 1, TREE: 2, RATIO: 2}
-        own = [beside(number(common(name, m), p), paper.get(m), p) for m, p in places.items()]
-        judged = beside(number(common(name, "judgment")), systems.PAPER_JUDGED.get(name))
+        cells = [beside(number(common(name, m), p), paper.get(m), p) for m, p in places.items()]
+        rating = beside(number(common(name, "judgment")), systems.PAPER_JUDGED.get(name))
         texts = number(fmean(three()["own"]["against"][name]["references"]), 0)
-        last = [judged, number(common(name, "cosine"), 2), number(common(name, BLEU, STARTERS_SETTINGS))]
-        lines.append([name, texts, *own, *last])
+        last = [rating, number(common(name, "cosine"), 2), number(common(name, BLEU, STARTERS_SETTINGS))]
+        lines.append([name, texts, *cells, *last])
     return table(head, lines)
 
 
@@ -228,9 +232,9 @@ def between_systems() -> str:
     """ParaBank 2's table 2, on the same references."""
     lines = []
     for name, paper in zip(PAIRS, systems.PAPER_BETWEEN.values(), strict=True):
-        own = [beside(number(common(name, m)), p) for m, p in zip((BLEU, IOU), paper, strict=False)]
+        cells = [beside(number(common(name, m)), p) for m, p in zip((BLEU, IOU), paper, strict=False)]
         tree = beside(number(common(name, TREE), 2), paper[2], 2)
-        lines.append([name, *own, tree, number(common(name, BLEU, STARTERS_SETTINGS))])
+        lines.append([name, *cells, tree, number(common(name, BLEU, STARTERS_SETTINGS))])
     return table(
         ["compared", "1-BLEU", "intersection/union", "tree edit distance", "1-BLEU, starters' settings"], lines
     )
@@ -238,14 +242,14 @@ def between_systems() -> str:
 
 def orders() -> str:
     """Which of the papers' orders come out, on the same references."""
-    found = {name: [run[name] for run in three()["common"]["orders"]] for name in systems.PAPER_ORDERS}
+    differences = {name: [run[name] for run in three()["common"]["orders"]] for name in systems.PAPER_ORDERS}
     papers = dict(systems.PAPER_ORDERS)
-    one, other = "ParaBank 17", "ParaBank 34"
-    found[f"1-BLEU, {one} - {other}"] = [common(one, BLEU) - common(other, BLEU)]
-    papers[f"1-BLEU, {one} - {other}"] = systems.PAPER_AGAINST[one][0] - systems.PAPER_AGAINST[other][0]
+    first, second = "ParaBank 17", "ParaBank 34"
+    differences[f"1-BLEU, {first} - {second}"] = [common(first, BLEU) - common(second, BLEU)]
+    papers[f"1-BLEU, {first} - {second}"] = systems.PAPER_AGAINST[first][0] - systems.PAPER_AGAINST[second][0]
     lines = []
-    for name, ours in found.items():
-        comes_out = "yes" if all(one * papers[name] > 0 for one in ours) else "**no**"
+    for name, ours in differences.items():
+        comes_out = "yes" if all(difference * papers[name] > 0 for difference in ours) else "**no**"
         lines.append([name, with_spread(ours, 1), number(papers[name]), comes_out])
     return table(["difference", "ours", "paper", "same order as in the paper"], lines)
 
@@ -255,16 +259,16 @@ def second_corpus() -> str:
     german, french = (three(name=name)["own"]["against"] for name in ("parabank_tables", "parabank_tables_french"))
     lines = []
     for name, (czech_bleu, french_bleu, french_human) in systems.PAPER_SECOND.items():
-        ours, theirs = ({key: fmean(values) for key, values in found[name].items()} for found in (german, french))
+        ours, theirs = ({key: fmean(values) for key, values in results[name].items()} for results in (german, french))
         lines.append(
             [
                 name,
-                " / ".join(number(found["references"], 0) for found in (ours, theirs)),
+                " / ".join(number(figures["references"], 0) for figures in (ours, theirs)),
                 beside(number(100 - ours[BLEU]), czech_bleu),
                 beside(number(100 - theirs[BLEU]), french_bleu),
                 beside(number(ours["judgment"]), systems.PAPER_JUDGED[name]),
                 beside(number(theirs["judgment"]), french_human),
-                " / ".join(number(found["cosine"], 2) for found in (ours, theirs)),
+                " / ".join(number(figures["cosine"], 2) for figures in (ours, theirs)),
             ]
         )
     head = ["", "references, German / French", "BLEU, German (Czech)", "BLEU, French"]
@@ -274,14 +278,14 @@ def second_corpus() -> str:
 
 def authors() -> str:
     """Our measures on the outputs that ParaBank's authors released."""
-    found = experiment("parabank_tables")["results"]["authors"]["the authors' own outputs"]["common"]
+    results = experiment("parabank_tables")["results"]["authors"]["the authors' own outputs"]["common"]
     lines = [
-        [name, number(fmean(found["against"][name][BLEU])), number(systems.PAPER_AGAINST[name][0])]
+        [name, number(fmean(results["against"][name][BLEU])), number(systems.PAPER_AGAINST[name][0])]
         for name in ("ParaNMT", "ParaBank 17", "ParaBank 34")
     ]
-    pair = found["between"][PAIRS[0]][BLEU]
+    pair = results["between"][PAIRS[0]][BLEU]
     lines.append([PAIRS[0], number(fmean(pair)), number(systems.PAPER_BETWEEN["ParaBank 17", "ParaBank 34"][0])])
-    count = fmean(found["against"]["ParaNMT"]["references"])
+    count = fmean(results["against"]["ParaNMT"]["references"])
     return table(
         ["1-BLEU", f"measured by us, {number(count, 0)} references", "printed, ParaBank 2, tables 1 and 2"], lines
     )
@@ -296,9 +300,9 @@ def bleu_by_length() -> str:
         cells = []
         for place, length in enumerate(lengths.LENGTHS):
             runs = [run[name]["lengths"][place] for run in ours]
-            enough = all(one["references"] >= FEWEST for one in runs)
-            own = number(fmean(one["bleu"] for one in runs)) if enough else "-"
-            cells.append(f"{own} / {number(theirs[name]['lengths'][place]['bleu'])} / {number(paper[length])}")
+            enough = all(run["references"] >= FEWEST for run in runs)
+            bleu = number(fmean(run["bleu"] for run in runs)) if enough else "-"
+            cells.append(f"{bleu} / {number(theirs[name]['lengths'][place]['bleu'])} / {number(paper[length])}")
         lines.append([name, *cells])
     head = "BLEU: ours / authors' outputs / printed"
     return table([head, *(f"{length} words" for length in lengths.LENGTHS)], lines)
@@ -311,9 +315,9 @@ def same_as_28() -> str:
 
 def news_kept() -> str:
     """Of how many references of news ParaBank 2 has a text."""
-    found = experiment("parabank_tables_news")["results"]
-    kept = fmean(found[PAPERS_SETTINGS]["own"]["against"]["ParaBank 2, rank 1"]["references"])
-    return f"{number(kept, 0)} of {found['references']}"
+    results = experiment("parabank_tables_news")["results"]
+    count = fmean(results[PAPERS_SETTINGS]["own"]["against"]["ParaBank 2, rank 1"]["references"])
+    return f"{number(count, 0)} of {results['references']}"
 
 
 def judged() -> str:
@@ -331,7 +335,7 @@ def most_diverse() -> str:
 def against_paranmt() -> str:
     """ParaBank 2's rank 1 against ParaNMT."""
     pairs = [(common("ParaBank 2, rank 1", m), common("ParaNMT", m)) for m in (BLEU, IOU)]
-    return "; ".join(f"{number(one)} against {number(other)}" for one, other in pairs)
+    return "; ".join(f"{number(parabank)} against {number(paranmt)}" for parabank, paranmt in pairs)
 
 
 def between_ranks() -> str:
@@ -351,8 +355,8 @@ def judgment_figures() -> dict:
 
 def folds() -> str:
     """Spearman over the folds, and its deviation."""
-    found = judgment_figures()
-    return f"{number(found['spearman'], 3)} ± {number(found['spearman_deviation_of_folds'], 3)}"
+    figures = judgment_figures()
+    return f"{number(figures['spearman'], 3)} ± {number(figures['spearman_deviation_of_folds'], 3)}"
 
 
 def judgment() -> str:
@@ -378,8 +382,8 @@ def judgment_rho() -> str:
 
 def idf() -> str:
     """IDF of ParaBank's example words in the starter's table."""
-    found = read_idf(idf_file("starter/de-en"))
-    return ", ".join(number(found.idf(word)) for word in IDF_WORDS)
+    idf_table = read_idf(idf_file("starter/de-en"))
+    return ", ".join(number(idf_table.idf(word)) for word in IDF_WORDS)
 
 
 MADE = (

@@ -19,12 +19,12 @@ def paranet_speed() -> str:
     """Pairs per second of all engines, and the share of each stage; other kinds of processors are last."""
     reports = by_processor("paranet")
     lines = [
-        [name + said, number(found[key]["pairs_per_second"], 2), number(found[key]["peak_megabytes"], 0)]
-        + [f"{number(100 * found[key]['shares'][stage], 1)} %" for stage in STAGES]
-        for said, record in reports
-        for found in [record["results"]["engines"]]
+        [name + ending, number(engines[key]["pairs_per_second"], 2), number(engines[key]["peak_megabytes"], 0)]
+        + [f"{number(100 * engines[key]['shares'][stage], 1)} %" for stage in STAGES]
+        for ending, record in reports
+        for engines in [record["results"]["engines"]]
         for key, name in ENGINES.items()
-        if key in found
+        if key in engines
     ]
     head = ["", "pairs/s", "MB", *(stage.replace("|", "given") for stage in STAGES)]
     return table(head, lines, measured(reports))
@@ -42,22 +42,22 @@ def paranet_ratio_processes() -> str:
 
 def paranet_memory() -> str:
     """The peak memory of the largest step by the number of sentences."""
-    found = benchmark("paranet_memory")["results"]["memory"]["sentences"]
-    peaks = {count: max(step["peak_megabytes"] for step in steps.values()) for count, steps in found.items()}
+    results = benchmark("paranet_memory")["results"]["memory"]["sentences"]
+    peaks = {count: max(step["peak_megabytes"] for step in steps.values()) for count, steps in results.items()}
     return ", ".join(f"{number(peak, 0)} MB for {number(int(count), 0)}" for count, peak in peaks.items())
 
 
 def paranet_keywords() -> str:
     """Precision, recall and F1 of the keywords."""
-    found = experiment("paranet_yardstick")["results"]["keywords"]
+    results = experiment("paranet_yardstick")["results"]["keywords"]
     names = {"precision": "precision", "recall": "recall", "F1": "f1"}
-    return ", ".join(f"{name} {number(found[key])} %" for name, key in names.items())
+    return ", ".join(f"{name} {number(results[key])} %" for name, key in names.items())
 
 
 def paranet_infilling() -> str:
     """How many of the authors' outputs say their keywords, and how many our rule puts together again."""
-    found = experiment("paranet_yardstick")["results"]["infilling"]
-    shares = {key: f"{number(found[key])} %" for key in ("says_all", "same", "reordered")}
+    results = experiment("paranet_yardstick")["results"]["infilling"]
+    shares = {key: f"{number(results[key])} %" for key in ("says_all", "same", "reordered")}
     return (
         f"{shares['says_all']} say all keywords; of these our rule puts {shares['same']} together again, and "
         f"{shares['reordered']} have them in another order than the sentence"
@@ -66,8 +66,8 @@ def paranet_infilling() -> str:
 
 def paranet_choice() -> str:
     """In how many rows our sum puts their choice above the five candidates that they released."""
-    found = experiment("paranet_yardstick")["results"]["choice"]
-    shares = found["y_above_the_five"]
+    results = experiment("paranet_yardstick")["results"]["choice"]
+    shares = results["y_above_the_five"]
     names = list(shares["distance"])
     lines = [
         [name, *(f"{number(shares[jaccard][name])} %" for jaccard in ("distance", "similarity"))] for name in names
@@ -92,9 +92,9 @@ def paranet_errors() -> str:
     results = experiment("paranet_errors")["results"]
     lines = []
     for name in ("before the guards", "after the guards"):
-        found = results[name]
-        shares = [f"{number(100 * count / found['paraphrases'])} %" for count in found["errors"].values()]
-        lines.append([name, number(found["paraphrases"], 0), *shares])
+        figures = results[name]
+        shares = [f"{number(100 * count / figures['paraphrases'])} %" for count in figures["errors"].values()]
+        lines.append([name, number(figures["paraphrases"], 0), *shares])
     head = ["", "paraphrases", "negation", "number", "name", "antonym", "noun missing", "hyphen split"]
     return table(head, lines)
 

@@ -16,32 +16,32 @@ NAMES = {
 }
 
 
-def dev(found: dict) -> str:
+def dev(result: dict) -> str:
     """Pearson's r on STS Benchmark dev, and what the first weights gave."""
-    before = number(found["untrained"]["pearson"][DEV]["mean"])
-    return f"{with_spread(found['pearson'][DEV]['values'], 1)} ({before})"
+    before = number(result["untrained"]["pearson"][DEV]["mean"])
+    return f"{with_spread(result['pearson'][DEV]['values'], 1)} ({before})"
 
 
-def years(found: dict) -> str:
+def years(result: dict) -> str:
     """The mean over STS 2012 to 2015."""
-    return number(fmean(found["pearson"][year]["mean"] for year in YEARS))
+    return number(fmean(result["pearson"][year]["mean"] for year in YEARS))
 
 
 def averages(models: list[dict]) -> str:
     """The mean over models of Pearson's r on STS Benchmark dev, with its spread over seeds."""
-    seeds = zip(*(found["pearson"][DEV]["values"] for found in models), strict=True)
+    seeds = zip(*(model["pearson"][DEV]["values"] for model in models), strict=True)
     return with_spread([fmean(values) for values in seeds], 1)
 
 
 def source_corpora() -> str:
     """Table 4: as many pairs of each corpus."""
-    found = experiment("paranmt_tables")["results"]["sources"]
+    results = experiment("paranmt_tables")["results"]["sources"]
     statistics = ["mean length", "vocabulary entropy", "mean paraphrase score", "copies of the reference"]
     encoders = [f"{name}: STS Benchmark dev (random weights), STS 2012-2015" for name in ("WORD", "TRIGRAM")]
-    head = [f"{found['pairs']:,} pairs of each corpus", *statistics, *encoders]
+    head = [f"{results['pairs']:,} pairs of each corpus", *statistics, *encoders]
     subtitles = experiment("subtitle_parabanks")["results"]["english"]
     lines = []
-    for name, corpus in (found["corpora"] | {"subtitles (from Chinese)": subtitles}).items():
+    for name, corpus in (results["corpora"] | {"subtitles (from Chinese)": subtitles}).items():
         s, models = corpus["statistics"], corpus["models"]
         copies = number(100 * s["copies"] / s["references"], 0) + " %"
         like = [
@@ -57,14 +57,14 @@ def source_corpora() -> str:
 
 def filters() -> str:
     """Table 5: every fifth by each measure, the mean of the models."""
-    found = experiment("paranmt_tables")["results"]["filters"]
-    fifths = list(next(iter(found["parts"].values())))
+    results = experiment("paranmt_tables")["results"]["filters"]
+    fifths = list(next(iter(results["parts"].values())))
     head = ["deciles, 1 is the lowest", *(fifth.replace(",", " and ") for fifth in fifths), "paper: best decile"]
     lines = [
-        [name, *(averages(list(found["parts"][key][f].values())) for f in fifths), number(found["paper"][key])]
+        [name, *(averages(list(results["parts"][key][f].values())) for f in fifths), number(results["paper"][key])]
         for key, name in NAMES.items()
     ]
-    every = list(found["all"].values())
+    every = list(results["all"].values())
     before = averages([model["untrained"] for model in every])
     return table(
         head, lines, f"The same number of pairs from all deciles: {averages(every)}. Random weights: {before}."

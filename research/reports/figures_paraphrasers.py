@@ -44,9 +44,9 @@ TESTED = {
 
 def guards() -> str:
     """What guards and floors of the cosine refuse, by human score."""
-    found = experiment("guards")["results"]
-    below = f"{number(found['of']['texts'], 0)} texts. Cosine: `{found['of']['signature']}`."
-    return refused_table(found["refused_by"], below)
+    results = experiment("guards")["results"]
+    below = f"{number(results['of']['texts'], 0)} texts. Cosine: `{results['of']['signature']}`."
+    return refused_table(results["refused_by"], below)
 
 
 def refused_table(refused_by: dict[str, dict], below: str = "") -> str:
@@ -149,10 +149,10 @@ def blind_table(name: str) -> str:
         shares = [number(100 * by_kind[kind]["usable"] / by_kind[kind]["texts"], 0) for kind in kinds]
         whole = by_kind["all"]
         low, high = (number(100 * bound, 0) for bound in whole["interval"])
-        given = number(100 * whole["usable"] / whole["outputs"], 0)
+        usable = number(100 * whole["usable"] / whole["outputs"], 0)
         trivial = number(100 * whole["trivial"] / whole["outputs"], 1)
         lines.append(
-            [system, *shares, f"{low} to {high}", number(100 * whole["outputs"] / whole["texts"], 0), given, trivial]
+            [system, *shares, f"{low} to {high}", number(100 * whole["outputs"] / whole["texts"], 0), usable, trivial]
         )
     return table(["system", *kinds, "interval", "% with an output", "% usable of these", "% trivial of these"], lines)
 
@@ -185,8 +185,8 @@ def judge_folds() -> str:
 def defaults_table(variants: dict[str, dict]) -> str:
     """A line for each setting (`research/experiments/paraphraser_defaults.py`)."""
     lines = [
-        [name, *(number(found["mean"][column], places) for column, (_, places) in SETTINGS.items())]
-        for name, found in variants.items()
+        [name, *(number(figures["mean"][column], places) for column, (_, places) in SETTINGS.items())]
+        for name, figures in variants.items()
     ]
     return table(["settings", *(head for head, _ in SETTINGS.values())], lines)
 
@@ -196,11 +196,11 @@ def paraphraser_speed() -> str:
     reports = by_processor("paraphraser")
     lines = [
         [
-            MODELS[model] + said,
-            *(number(found.get(engine, {}).get("sentences_per_second")) for engine in ENGINES),
+            MODELS[model] + ending,
+            *(number(engines.get(engine, {}).get("sentences_per_second")) for engine in ENGINES),
         ]
-        for said, record in reports
-        for model, found in record["results"].items()
+        for ending, record in reports
+        for model, engines in record["results"].items()
     ]
     return table(["texts per second", *ENGINES.values()], lines, measured(reports))
 
@@ -208,12 +208,12 @@ def paraphraser_speed() -> str:
 def paraphraser_ratios() -> str:
     """How many times as fast as each peer, with equal numbers of samples / in int8, too / by default."""
     lines = []
-    for said, record in by_processor("paraphraser"):
+    for ending, record in by_processor("paraphraser"):
         for model in record["results"]:
             names = [peer if model == "starter" else f"{peer}_{model}" for peer in PEERS]
-            ratios = [[record["ratios"].get(own + name) for own in OURS.values()] for name in names]
-            cells = (" / ".join(map(number, some)) for some in ratios)
-            lines.append([MODELS[model] + said, *cells])
+            ratios = [[record["ratios"].get(prefix + name) for prefix in OURS.values()] for name in names]
+            cells = (" / ".join(map(number, values)) for values in ratios)
+            lines.append([MODELS[model] + ending, *cells])
     return table(
         ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in PEERS)], lines
     )
@@ -221,9 +221,9 @@ def paraphraser_ratios() -> str:
 
 def paraphraser_memory() -> str:
     """Peak memory of a stream of texts."""
-    found = benchmark("paraphraser")["results"]["starter"]["memory"]
+    peaks = benchmark("paraphraser")["results"]["starter"]["memory"]
     return " and ".join(
-        f"{number(peak, 0)} MB for {number(int(name.split()[0]), 0)} texts" for name, peak in found.items()
+        f"{number(peak, 0)} MB for {number(int(name.split()[0]), 0)} texts" for name, peak in peaks.items()
     )
 
 
@@ -242,11 +242,11 @@ def tested_table(tests: dict[str, dict]) -> str:
     return table(["test", "trained on", *TESTED.values(), "iBLEU of the first output"], lines)
 
 
-def spread(found: tuple[float, float | None] | None) -> str:
+def spread(figures: tuple[float, float | None] | None) -> str:
     """A mean with its standard deviation, if there is one; nothing where nothing was measured."""
-    if found is None:
+    if figures is None:
         return ""
-    mean, deviation = found
+    mean, deviation = figures
     return f"{number(mean)} ± {number(deviation)}" if deviation else number(mean)
 
 
@@ -279,11 +279,14 @@ def rewriter_table(systems: dict[str, dict]) -> str:
     """A line for each model under each system (`research/experiments/rewriter_table.py`)."""
     lines = []
     for system, models in systems.items():
-        for model, found in models.items():
-            people, bleu = found["paper"]
-            judgment, deviation = found["judgment"]
-            cells = [beside(f"{number(judgment)} ± {number(deviation)}", people), beside(number(found["bleu"]), bleu)]
-            more = [number(found["cosine"][0], 3), number(found["copies"]), number(found["references"], 0)]
+        for model, figures in models.items():
+            people, bleu = figures["paper"]
+            judgment, deviation = figures["judgment"]
+            cells = [
+                beside(f"{number(judgment)} ± {number(deviation)}", people),
+                beside(number(figures["bleu"]), bleu),
+            ]
+            more = [number(figures["cosine"][0], 3), number(figures["copies"]), number(figures["references"], 0)]
             lines.append([system, f"`{model}`", *cells, *more])
     head = ["system", "model", "predicted judgment (people's)", "BLEU without length penalty", "cosine", "% copies"]
     return table([*head, "references"], lines)
@@ -306,10 +309,10 @@ def corrections_table(outputs: dict[str, str | None]) -> str:
 
 def merged_outputs() -> str:
     """ParaBank's table 7: a rewriter's outputs under all constraint systems, and how many systems said each."""
-    (shown,) = experiment("rewriter_table")["results"]["table_7"].values()
+    (rows,) = experiment("rewriter_table")["results"]["table_7"].values()
     lines = (
         [row["reference"] * (n == 0), text, str(len(of))]
-        for row in shown
+        for row in rows
         for n, (text, of) in enumerate(row["outputs"].items())
     )
     return texts_table(["reference", "output", "systems"], lines)
@@ -324,22 +327,24 @@ def obeyed_table(tests: dict[str, dict]) -> str:
     """A line for each template of each test (`research/experiments/syntax_table.py`)."""
     lines = []
     for test, by_template in tests.items():
-        for template, found in by_template.items():
-            shares = [number(found[name]) for name in ("not_asked", "asked", "answered")]
-            lines.append([TRAINED_ON[test], as_form(template), *shares, number(found["cosine"], 3)])
+        for template, figures in by_template.items():
+            shares = [number(figures[name]) for name in ("not_asked", "asked", "answered")]
+            lines.append([TRAINED_ON[test], as_form(template), *shares, number(figures["cosine"], 3)])
     head = ["trained on, tested on", "form", "% of sentences whose output has it, not asked for", "asked for"]
     return table([*head, "% of sentences with an output", "cosine with the sentence"], lines)
 
 
 def syntax_examples() -> str:
     """The different outputs of the first captions, each with the templates that it was written for."""
-    shown = list(experiment("syntax_table")["results"]["examples"]["captions"].items())[:SHOWN]
+    examples = list(experiment("syntax_table")["results"]["examples"]["captions"].items())[:SHOWN]
     lines = []
-    for text, outputs in shown:
+    for text, outputs in examples:
         forms: dict[str, list[str]] = {}
         for form, output in outputs.items():
             forms.setdefault(output or "*none*", []).append(as_form(form))
-        lines += [[text * (n == 0), output, ", ".join(some)] for n, (output, some) in enumerate(forms.items())]
+        lines += [
+            [text * (n == 0), output, ", ".join(templates)] for n, (output, templates) in enumerate(forms.items())
+        ]
     return texts_table(["input", "output", "asked for"], lines)
 
 
@@ -411,9 +416,9 @@ def protected_pieces() -> str:
     """Of how many texts with pieces that must stay the first output has all of them, by class, paraphraser and way."""
     results = experiment("protected_texts")["results"]
     lines = []
-    for name, found in results["models"].items():
+    for name, ways in results["models"].items():
         for way, label in WAYS.items():
-            identical = found[way]["identical"]
+            identical = ways[way]["identical"]
             counts = [str(identical.get(piece, 0)) for piece in results["texts"]]
             lines.append([f"`{name}`, {label}", str(sum(identical.values())), *counts])
     total = str(sum(results["texts"].values()))

@@ -18,29 +18,29 @@ def selection_speed() -> str:
     lines = []
     for size in sizes:
         for key, name in CHOICES.items():
-            own, peer = (record["results"][size][key][engine] for engine in ("ours", "polars"))
-            figures = (f(one) for one in (own, peer) for f in (seconds, megabytes))
+            toolkit, polars = (record["results"][size][key][engine] for engine in ("ours", "polars"))
+            figures = (f(engine) for engine in (toolkit, polars) for f in (seconds, megabytes))
             lines.append([number(int(size), 0), name, *figures])
     head = ["pairs", "choice", "ours: s", "MB", "polars: s", "MB"]
     return table(head, lines, machine(record))
 
 
-def seconds(found: dict) -> str:
+def seconds(figures: dict) -> str:
     """The seconds of the fastest round."""
-    return number(min(found["seconds"]))
+    return number(min(figures["seconds"]))
 
 
-def megabytes(found: dict) -> str:
+def megabytes(figures: dict) -> str:
     """The peak memory."""
-    return number(found["peak_megabytes"], 0)
+    return number(figures["peak_megabytes"], 0)
 
 
 def selection_disk() -> str:
     """The size of the corpus on the disk, and what the largest choice writes."""
     results = benchmark("selection")["results"]
     largest = results[max((key for key in results if key.isdigit()), key=int)]
-    written = max(largest[key]["ours"]["written_megabytes"] for key in CHOICES)
-    return f"{number(largest['corpus_megabytes']['run'], 0)} MB, and {number(written, 0)} MB"
+    size = max(largest[key]["ours"]["written_megabytes"] for key in CHOICES)
+    return f"{number(largest['corpus_megabytes']['run'], 0)} MB, and {number(size, 0)} MB"
 
 
 MADE = (selection_speed, selection_disk)

@@ -106,19 +106,19 @@ def rows_of(cls: type[Any], names: Sequence[str], flag: str) -> str:
 
 def default_of(field: dataclasses.Field) -> Any:
     """The default of a field, made if it has a factory."""
-    made = field.default_factory
-    return field.default if made is dataclasses.MISSING else made()
+    factory = field.default_factory
+    return field.default if factory is dataclasses.MISSING else factory()
 
 
 def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str) -> list[str]:
     """The row of one field."""
-    several = typing.get_origin(hint) is list
-    kind = "list" if several else base_type(hint).__name__
+    is_list = typing.get_origin(hint) is list
+    kind = "list" if is_list else base_type(hint).__name__
     if required(field):
         default = "required"
     else:
         value = default_of(field)
-        default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
+        default = "" if value is None else f"`{' '.join(map(str, value)) if is_list else value}`".replace("``", "")
     return [f"`{flag}{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
 
 

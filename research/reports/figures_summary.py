@@ -15,10 +15,10 @@ TRAINED_ON = {"augmentation_table": "frozen embeddings", "augmentation_words": "
 def summary_encoders() -> str:
     """The encoders on the STS Benchmark."""
     lines = []
-    for name, found in models().items():
-        dev = with_spread(found["pearson"]["benchmark dev"]["values"], 1)
-        pairs = number(found["pairs"], 0) if found["pairs"] else "-"
-        lines.append([name, pairs, beside(dev, found.get("paper", [None] * 5)[4])])
+    for name, result in models().items():
+        dev = with_spread(result["pearson"]["benchmark dev"]["values"], 1)
+        pairs = number(result["pairs"], 0) if result["pairs"] else "-"
+        lines.append([name, pairs, beside(dev, result.get("paper", [None] * 5)[4])])
     return table(["encoder", "training pairs", "STS Benchmark, Pearson x 100 (paper)"], lines)
 
 

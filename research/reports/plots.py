@@ -24,8 +24,8 @@ def decoding() -> Figure:
     """Bars: sampled tokens per second of each engine, for two sizes of the model."""
     figure = Figure(figsize=(9, 3), layout="constrained")
     for place, (size, title) in enumerate(PANELS.items()):
-        found = benchmark(f"decoding_{size}")["results"][size]
-        rates = {name: found[key_of(name)]["tokens_per_second"] for name in ENGINES if key_of(name) in found}
+        results = benchmark(f"decoding_{size}")["results"][size]
+        rates = {name: results[key_of(name)]["tokens_per_second"] for name in ENGINES if key_of(name) in results}
         names = [ENGINES[name].replace("`", "") for name in rates]
         axes = figure.add_subplot(1, 2, place + 1)
         colors = [OURS if name.startswith("ours") else PEERS for name in rates]
@@ -45,11 +45,11 @@ def scores() -> Figure:
     result = experiment("score_histogram")["results"]
     bins, threshold = result["dual"], result["settings"]["max_dual_nll"]
     width = bins[0]["below"] - bins[0]["least"]
-    middles = [one["least"] + width / 2 for one in bins]
+    middles = [interval["least"] + width / 2 for interval in bins]
     figure = Figure(figsize=(6.5, 3), layout="constrained")
     axes = figure.add_subplot()
     for name, color in (("candidates", PEERS), ("paraphrases", OURS)):
-        axes.bar(middles, [one[name] for one in bins], width=0.92 * width, color=color, label=name)
+        axes.bar(middles, [interval[name] for interval in bins], width=0.92 * width, color=color, label=name)
     axes.axvline(threshold, color=INK, linestyle="--", linewidth=1)
     axes.annotate(f"threshold {threshold:g}", (threshold, 1), (4, -10), ("data", "axes fraction"), "offset points",
                   fontsize=8, color=INK)  # fmt: skip

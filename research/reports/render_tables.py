@@ -30,7 +30,7 @@ MODULES = [
     for module in pkgutil.iter_modules(research.reports.__path__)
     if module.name.startswith("figures_")
 ]
-MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
+MADE: dict[str, Callable[[], str]] = {function.__name__: function for module in MODULES for function in module.MADE}
 
 
 def rendered(text: str, where: str) -> str:
@@ -40,7 +40,7 @@ def rendered(text: str, where: str) -> str:
         ValueError: A name is none of `MADE`, a marker has no end, or a result lacks a figure.
     """
 
-    def made(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         kind, name = match.groups()
         if name not in MADE:
             raise ValueError(f"wanted a {kind} of {', '.join(sorted(MADE))}, got {name!r} in {where}: rename or add it")
@@ -54,7 +54,7 @@ def rendered(text: str, where: str) -> str:
 
     if re.search(MARKER, PLACE.sub("", text)):
         raise ValueError(f"wanted <!-- end --> after each table and figure, got one without in {where}: add it")
-    return PLACE.sub(made, text)
+    return PLACE.sub(replacement, text)
 
 
 def stale(text: str, where: str) -> str | None:

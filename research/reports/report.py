@@ -56,8 +56,8 @@ def refuse_unfair(allow_busy: bool) -> None:
         SystemExit: A variable is set; or the machine stays busy, and `allow_busy` is false.
     """
     program = Path(sys.argv[0]).name
-    if given := [name for name in VARIABLES if name in os.environ]:
-        names = " ".join(given)
+    if variables := [name for name in VARIABLES if name in os.environ]:
+        names = " ".join(variables)
         sys.exit(f"{program}: wanted an environment without {names}, got it set: unset {names}")
     ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.startswith(TUNING)})
     limit, began = BUSY * (os.cpu_count() or 1), time.monotonic()
@@ -84,7 +84,7 @@ def machine() -> dict:
         "cpu_family_model": f"{processor('cpu family')}/{processor('model')}",
         "cores": os.cpu_count(),
         "memory_gb": round(memory / 2**30, 1),
-        **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
+        **{name: any(flag in flags for flag in instructions) for name, instructions in FLAGS.items()},
         "limits": {name: os.environ[name] for name in LIMITS if name in os.environ},
         "environment": ENVIRONMENT,
         "load_average_before": LOAD_BEFORE[0] if LOAD_BEFORE else None,

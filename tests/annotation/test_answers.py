@@ -21,15 +21,15 @@ def test_the_last_answer_holds_and_an_unfinished_line_is_cut(tmp_path):
     append_answers(file, PARABANK, "1", {"similarity": 80.0, "ungrammatical": 0.0, "nonsensical": 0.0})
     append_answers(file, PARABANK, "2", {"similarity": 7.0, "ungrammatical": 1.0, "nonsensical": 0.0})
     append_answers(file, PARABANK, "1", {"similarity": 81.5, "ungrammatical": 0.0, "nonsensical": 1.0})
-    wanted = {
+    expected = {
         "1": {"similarity": 81.5, "ungrammatical": 0.0, "nonsensical": 1.0},
         "2": {"similarity": 7.0, "ungrammatical": 1.0, "nonsensical": 0.0},
     }
-    assert read_answers(file, PARABANK, ITEMS) == wanted
+    assert read_answers(file, PARABANK, ITEMS) == expected
     whole = file.read_bytes()
     for cut in range(1, 12):
         file.write_bytes(whole + b"3,50,0,0,2026-11"[:cut])
-        assert read_answers(file, PARABANK, ITEMS) == wanted
+        assert read_answers(file, PARABANK, ITEMS) == expected
     for cut in (0, 3, 12):
         (tmp_path / "cut.csv").write_bytes(whole[:cut])
         assert read_answers(tmp_path / "cut.csv", PARABANK, ITEMS) == {}
@@ -38,6 +38,13 @@ def test_the_last_answer_holds_and_an_unfinished_line_is_cut(tmp_path):
     append_answers(file, PARABANK, "3", {"similarity": 1.0})
     assert file.read_bytes().startswith(whole) and read_answers(file, PARABANK, ITEMS)["3"]["similarity"] == 1.0
     assert len(read_table(file, ["item"])) == 4
+
+
+@pytest.mark.parametrize("text", ["one\rtwo", "\r", "one\r\ntwo", "one\ntwo", '"one", two', "=1\r"])
+def test_a_text_with_any_line_end_comes_back(tmp_path, text):
+    table = table_text(["item", "text"], [{"item": "1", "text": text}, {"item": "2", "text": "last"}])
+    (tmp_path / "items.csv").write_bytes(table.encode())
+    assert [row["text"] for row in read_table(tmp_path / "items.csv", ["text"])] == [text, "last"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -97,16 +104,16 @@ for item in "123":
     except OSError as error:
         print(item, error.strerror)
 """
-    for limit, lost in ((10, "123"), (100, "23"), (1000, "")):
+    for limit, missing in ((10, "123"), (100, "23"), (1000, "")):
         file = tmp_path / f"anna{limit}.csv"
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code, str(file), str(limit)], cwd=ROOT, capture_output=True, text=True
         )
-        assert done.stdout == "".join(f"{item} File too large\n" for item in lost), done.stderr
-        kept = [item for item in ITEMS if item not in lost]
-        assert not kept or list(read_answers(file, PARABANK, ITEMS)) == kept
+        assert process.stdout == "".join(f"{item} File too large\n" for item in missing), process.stderr
+        items = [item for item in ITEMS if item not in missing]
+        assert not items or list(read_answers(file, PARABANK, ITEMS)) == items
         append_answers(file, PARABANK, "3", {"similarity": 1.0})
-        assert list(read_answers(file, PARABANK, ITEMS)) == [*(one for one in kept if one != "3"), "3"]
+        assert list(read_answers(file, PARABANK, ITEMS)) == [*(item for item in items if item != "3"), "3"]
 
 
 def test_names_and_their_files(tmp_path):
@@ -119,11 +126,11 @@ def test_names_and_their_files(tmp_path):
     (folder / "Anna.CSV").touch()
     (folder / ".~lock.Anna.csv#").touch()
     assert answer_files(tmp_path) == {"anna": folder / "Anna.CSV"}
-    for other in ("anna.csv", "anna (1).csv", "ben.txt"):
-        (folder / other).touch()
+    for file_name in ("anna.csv", "anna (1).csv", "ben.txt"):
+        (folder / file_name).touch()
         with pytest.raises(ValueError, match=r"wanted a file NAME.csv for each annotator, got .*: rename it"):
             answer_files(tmp_path)
-        (folder / other).unlink()
+        (folder / file_name).unlink()
 
 
 def test_levels_and_other_encodings(tmp_path):
@@ -159,23 +166,23 @@ def fill_in(folder, target, left_out=()):
 
 @pytest.mark.parametrize("left_out", [(), ("sheet",), ("reference", "paraphrase")])
 def test_answers_of_another_sheet_are_refused(sheets, left_out):
-    one, two = sheets
-    fill_in(one, one, left_out)
-    assert summarise(one)["annotators"] and Desk(one).answers["anna"]
-    fill_in(two, one, left_out)
+    first, second = sheets
+    fill_in(first, first, left_out)
+    assert summarise(first)["annotators"] and Desk(first).answers["anna"]
+    fill_in(second, first, left_out)
     for read in (summarise, Desk):
         with pytest.raises(
             ValueError, match=r"wanted answers to this sheet \(\w+\), got .* in .*anna.csv, line 2: take"
         ):
-            read(one)
+            read(first)
 
 
 def test_answers_of_the_page_carry_the_id_of_their_sheet(sheets):
-    one, two = sheets
-    Desk(two).save("anna", "1", {"similarity": "50"})
-    (one / "answers" / "anna.csv").write_bytes((two / "answers" / "anna.csv").read_bytes())
+    first, second = sheets
+    Desk(second).save("anna", "1", {"similarity": "50"})
+    (first / "answers" / "anna.csv").write_bytes((second / "answers" / "anna.csv").read_bytes())
     with pytest.raises(ValueError, match=r"got those of sheet '\w+' in .*anna.csv, line 2"):
-        summarise(one)
+        summarise(first)
 
 
 def test_a_file_that_was_begun_without_an_id_goes_on_without(tmp_path):
@@ -185,9 +192,9 @@ def test_a_file_that_was_begun_without_an_id_goes_on_without(tmp_path):
 
 
 def test_items_that_a_spreadsheet_wrote_anew_are_the_same(sheets):
-    one, _ = sheets
-    rows = read_table(one / "items.csv", ())
+    sheet, _ = sheets
+    rows = read_table(sheet / "items.csv", ())
     for row in rows:
         row["reference"], row["similarity"] = f" {row['reference']}".replace("'", "’"), "50"
-    (one / "answers" / "anna.csv").write_text(table_text(list(rows[0]), rows))
-    assert summarise(one)["annotators"]
+    (sheet / "answers" / "anna.csv").write_text(table_text(list(rows[0]), rows))
+    assert summarise(sheet)["annotators"]

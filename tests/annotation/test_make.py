@@ -34,11 +34,11 @@ def write_bank(folder, name, lines):
 def banks(tmp_path):
     """Two parabanks that share 150 of 200 references; rank 1 is the same text in every fifth."""
     texts = references(250)
-    one = [(text, f"{text} first", f"{text} second", f"{text} third") for text in texts[:200]]
-    two = [
+    first = [(text, f"{text} first", f"{text} second", f"{text} third") for text in texts[:200]]
+    second = [
         (text, f"{text} {'first' if n % 5 == 0 else 'other'}", f"{text} 2") for n, text in enumerate(texts) if n >= 50
     ]
-    return [write_bank(tmp_path, "one", one), write_bank(tmp_path, "two", two)]
+    return [write_bank(tmp_path, "one", first), write_bank(tmp_path, "two", second)]
 
 
 def pages_of(folder):
@@ -49,10 +49,10 @@ def pages_of(folder):
 
 
 def systems_of(folder):
-    found = defaultdict(set)
+    systems = defaultdict(set)
     for line in read_table(folder / "key.csv", KEY):
-        found[line["item"]].add(line["system"])
-    return found
+        systems[line["item"]].add(line["system"])
+    return systems
 
 
 def test_a_page_has_paraphrases_of_one_reference_from_all_parabanks(banks, tmp_path):
@@ -64,12 +64,12 @@ def test_a_page_has_paraphrases_of_one_reference_from_all_parabanks(banks, tmp_p
     for page in pages:
         assert len(page) <= 5 and len({item.reference for item in page}) == 1 and page[0].reference in shared
         assert len({item.paraphrase for item in page}) == len(page)
-    counts = Counter(system for own in systems.values() for system in own)
+    counts = Counter(system for names in systems.values() for system in names)
     assert {name: counts[name] for name in counts if name != COPIES} == {
         "one.tsv, rank 1": 100, "one.tsv, rank 2": 100, "two.tsv, rank 1": 100, "two.tsv, rank 2": 100,
     }  # fmt: skip
-    merged = [own for own in systems.values() if len(own - {COPIES}) == 2]
-    assert merged and all(own == {"one.tsv, rank 1", "two.tsv, rank 1"} for own in merged)
+    merged = [names for names in systems.values() if len(names - {COPIES}) == 2]
+    assert merged and all(names == {"one.tsv, rank 1", "two.tsv, rank 1"} for names in merged)
     for item in (item for page in pages for item in page):
         assert (COPIES in systems[item.item]) == (item.paraphrase == item.reference)
 
@@ -79,8 +79,8 @@ def test_the_share_of_controls(banks, tmp_path):
     for seed in range(5):
         record = make_sheet(banks, PARABANK, tmp_path / f"sheet{seed}", size=150, seed=seed)
         shares.append(record["controls"] / (record["controls"] + record["texts"]))
-        places = [page.index(one) for page in pages_of(tmp_path / f"sheet{seed}") for one in page
-                  if one.paraphrase == one.reference]  # fmt: skip
+        places = [page.index(item) for page in pages_of(tmp_path / f"sheet{seed}") for item in page
+                  if item.paraphrase == item.reference]  # fmt: skip
         assert len(places) == record["controls"]
     assert sum(shares) / 5 == pytest.approx(PARABANK.controls, abs=0.02)
     assert len(set(places)) > 1, "a control is at any place"
@@ -105,7 +105,7 @@ def test_ids_of_different_parabanks_are_not_mixed(banks, tmp_path):
     make_sheet(banks, PARABANK, tmp_path / "sheet", size=100)
     items = {item.item: item.reference for item in read_items(tmp_path / "sheet")}
     ids = {(items[line["item"]], line["id"]) for line in read_table(tmp_path / "sheet" / "key.csv", KEY)}
-    assert len(ids) == len({one for one, _ in ids}) == len({one for _, one in ids}) == 100
+    assert len(ids) == len({reference for reference, _ in ids}) == len({row_id for _, row_id in ids}) == 100
 
 
 def test_references_by_length(banks, tmp_path):
@@ -138,9 +138,9 @@ def test_pairs_of_each_range_of_the_score(tmp_path):
 
 def test_pairs_of_two_parabanks_are_mixed(banks, tmp_path):
     make_sheet(banks, PARAZH, tmp_path / "sheet", size=40)
-    systems = [own for own in systems_of(tmp_path / "sheet").values()]
-    assert Counter(name for own in systems for name in own) == {"one.tsv": 40, "two.tsv": 40}
-    assert len({"one.tsv" in own for own in systems[:10]}) == 2
+    systems = [names for names in systems_of(tmp_path / "sheet").values()]
+    assert Counter(name for names in systems for name in names) == {"one.tsv": 40, "two.tsv": 40}
+    assert len({"one.tsv" in names for names in systems[:10]}) == 2
 
 
 @pytest.mark.parametrize("sheet", SHEETS)
@@ -168,12 +168,12 @@ def test_what_annotators_see_names_no_parabank(sheet, tmp_path):
     ],
 )
 def test_one_line_for_what_cannot_be_made(arguments, message, tmp_path, capsys):
-    one = write_bank(tmp_path, "one", [(text, f"{text} a", f"{text} b") for text in references(5)])
-    other = write_bank(tmp_path, "other", [("Hello there!", "Hi there!")])
-    line = arguments.format(one=one, other=other).split()
+    first = write_bank(tmp_path, "one", [(text, f"{text} a", f"{text} b") for text in references(5)])
+    second = write_bank(tmp_path, "other", [("Hello there!", "Hi there!")])
+    line = arguments.format(one=first, other=second).split()
     assert main(["make", *line, "--output_dir", str(tmp_path / "sheet")]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and re.search(message, said)
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1 and re.search(message, output)
     assert not (tmp_path / "sheet").exists()
 
 
@@ -181,8 +181,8 @@ def test_a_missing_rank_is_filled_with_the_last_paraphrase(tmp_path):
     path = write_bank(tmp_path, "one", [("Hello there!", "Hi there!"), ("Go away!", "Leave!", "Get lost!")])
     make_sheet([path], PARABANK, tmp_path / "sheet", size=2, ranks=(1, 3))
     items, systems = read_items(tmp_path / "sheet"), systems_of(tmp_path / "sheet")
-    found = {item.paraphrase: {one[-1] for one in systems[item.item] - {COPIES}} for item in items}
-    assert found["Hi there!"] == {"1", "2", "3"} and found["Leave!"] == {"1"} and found["Get lost!"] == {"2", "3"}
+    ranks = {item.paraphrase: {system[-1] for system in systems[item.item] - {COPIES}} for item in items}
+    assert ranks["Hi there!"] == {"1", "2", "3"} and ranks["Leave!"] == {"1"} and ranks["Get lost!"] == {"2", "3"}
 
 
 def test_a_small_parabank_beside_a_large_one(tmp_path, monkeypatch):
@@ -204,9 +204,10 @@ def test_what_cannot_be_judged_or_found_is_said(tmp_path, capsys):
         assert main(["make", sheet, path, "--output_dir", str(tmp_path / sheet), "--size", "50"]) == 0
         items = read_items(tmp_path / sheet)
         assert len({item.reference for item in items}) == 10 and all(item.paraphrase.strip() for item in items)
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert (
-        "wanted 50 references, found only 10" in said and "half.tsv: 10 pairs with an empty text are left out" in said
+        "wanted 50 references, found only 10" in output
+        and "half.tsv: 10 pairs with an empty text are left out" in output
     )
 
 

@@ -57,7 +57,7 @@ def test_every_page_gets_as_many_annotators_as_wanted(tmp_path):
     folder = new_sheet(tmp_path)
     desk = Desk(folder)
     people = [f"person{n}" for n in range(5)]
-    while pages := {name: found["page"] for name in people if (found := desk.next_page(name))["page"] is not None}:
+    while pages := {name: reply["page"] for name in people if (reply := desk.next_page(name))["page"] is not None}:
         for name, page in pages.items():
             answer_page(desk, name, page)
     counts = {page: sum(page in desk.begun(name) for name in people) for page in desk.pages}
@@ -73,9 +73,9 @@ def test_begun_pages_come_first_and_unfinished_ones_before(tmp_path):
     assert desk.next_page("ben")["page"] == first, "so that two people judge the same texts early"
     second = desk.next_page("anna")["page"]
     desk.save("anna", desk.pages[second][0], {"similarity": 1})
-    found = desk.next_page("anna")
+    reply = desk.next_page("anna")
     numbers = {"done": 1, "left": len(desk.pages) - 1, "reserved": 0}
-    assert found == {"page": second, "begun": [first, second], **numbers}
+    assert reply == {"page": second, "begun": [first, second], **numbers}
     assert desk.page("anna", second)["items"][0]["answers"] == {"similarity": 1.0}
 
 
@@ -108,7 +108,7 @@ def served(folder):
 
 def request(url, body=None, **headers):
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"} | {name.replace("_", "-"): one for name, one in headers.items()}
+    headers = {"Content-Type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as reply:
             return reply.status, reply.read().decode()
@@ -118,12 +118,12 @@ def request(url, body=None, **headers):
 
 def test_nothing_that_a_browser_gets_says_where_a_text_is_from(tmp_path):
     folder = new_sheet(tmp_path)
-    who = f"sheet={id_of(folder)}&annotator=anna"
+    query = f"sheet={id_of(folder)}&annotator=anna"
     with served(folder) as url:
-        said = [request(url)[1], request(f"{url}/next?{who}")[1]]
-        said += [request(f"{url}/page?{who}&page={page}")[1] for page in range(1, 13)]
-    assert len(said) == 14 and not any("secret" in text or "rank 1" in text for text in said)
-    assert "http" not in said[0].replace("http-equiv", ""), "the page needs no network"
+        replies = [request(url)[1], request(f"{url}/next?{query}")[1]]
+        replies += [request(f"{url}/page?{query}&page={page}")[1] for page in range(1, 13)]
+    assert len(replies) == 14 and not any("secret" in text or "rank 1" in text for text in replies)
+    assert "http" not in replies[0].replace("http-equiv", ""), "the page needs no network"
 
 
 def test_wrong_requests_are_refused_and_nothing_is_written(tmp_path):
@@ -189,18 +189,19 @@ def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, c
     try:
         assert main(["serve", str(folder)]) == 1
         assert "for this command alone, got it held by process" in capsys.readouterr().err
-        other = tmp_path / "other"
-        shutil.copytree(folder, other)
-        (other / ".lock").unlink()
-        assert main(["serve", str(other), "--port", url.split(":")[2].strip("/")]) == 1
+        copy = tmp_path / "other"
+        shutil.copytree(folder, copy)
+        (copy / ".lock").unlink()
+        assert main(["serve", str(copy), "--port", url.split(":")[2].strip("/")]) == 1
         assert "choose another --port" in capsys.readouterr().err
-        assert main(["serve", str(other), "--port", "70000"]) == 1
+        assert main(["serve", str(copy), "--port", "70000"]) == 1
         assert "wanted a port from 0 to 65535, got 70000" in capsys.readouterr().err
-        (other / "sheet.json").unlink()
-        assert main(["serve", str(other)]) == 1
+        (copy / "sheet.json").unlink()
+        assert main(["serve", str(copy)]) == 1
         assert "wanted the folder of a sheet" in capsys.readouterr().err
         process.send_signal(signal.SIGINT)
         assert process.wait(90) == 130
+        assert "interrupted; every answer is saved" in process.stderr.read()
     finally:
         process.kill()
         process.communicate()
@@ -213,14 +214,14 @@ def open_page(browser, url, **options):
     return page
 
 
-def saved(page):
+def wait_for_save(page):
     page.wait_for_function("document.getElementById('saved').textContent === 'Saved.'")
 
 
 @pytest.mark.slow
 def test_a_sheet_by_keys_alone(browser, tmp_path):
     folder = new_sheet(tmp_path)
-    wanted = {}
+    expected = {}
     with served(folder) as url:
         page = open_page(browser, url)
         page.keyboard.type("Änne_娜")
@@ -231,7 +232,7 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
             ids = page.eval_on_selector_all("#items .item", "boxes => boxes.map(box => box.id.slice(5))")
             for place, item in enumerate(ids):
                 page.keyboard.press(str((number + place) % 10))
-                wanted[item] = {
+                expected[item] = {
                     "similarity": float((number + place) % 10 * 10),
                     "ungrammatical": 0.0,
                     "nonsensical": 0.0,
@@ -239,14 +240,14 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
                 if place == 0:
                     page.keyboard.press("ArrowLeft")
                     page.keyboard.press("u")
-                    wanted[item] |= {"similarity": max(wanted[item]["similarity"] - 1, 0), "ungrammatical": 1.0}
+                    expected[item] |= {"similarity": max(expected[item]["similarity"] - 1, 0), "ungrammatical": 1.0}
                 page.keyboard.press("Enter")
         page.wait_for_selector("#done:not([hidden])")
         assert page.inner_text("#progress") == "12 pages done, 0 left"
         assert page.eval_on_selector("#bar", "bar => bar.position") == 1
         assert page.inner_text("#done h2") == "Thank you, Änne_娜!" and "12 of them by you" in page.inner_text("#over")
-    assert read_answers(folder / "answers" / "änne_娜.csv", PARABANK, wanted) == wanted
-    assert wanted.keys() == {item.item for item in read_items(folder)}
+    assert read_answers(folder / "answers" / "änne_娜.csv", PARABANK, expected) == expected
+    assert expected.keys() == {item.item for item in read_items(folder)}
 
 
 @pytest.mark.slow
@@ -257,7 +258,7 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
     page.wait_for_selector(".item.active")
     items = page.eval_on_selector_all("#items .item", "boxes => boxes.map(box => box.id.slice(5))")
     page.keyboard.press("7")
-    saved(page)
+    wait_for_save(page)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     page.keyboard.press("Enter")
@@ -271,10 +272,10 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
         page.wait_for_selector(".item.active")
         outputs = page.eval_on_selector_all("#items output", "all => all.map(one => one.textContent)")
         assert outputs[:2] == ["70", "30"] and page.is_checked(f"#nonsensical-{items[1]}")
-        saved(page)
-        found = read_answers(folder / "answers" / "anna.csv", PARABANK, items)
-        assert found[items[0]]["similarity"] == 70
-        assert found[items[1]] == {"similarity": 30.0, "ungrammatical": 0.0, "nonsensical": 1.0}
+        wait_for_save(page)
+        answers = read_answers(folder / "answers" / "anna.csv", PARABANK, items)
+        assert answers[items[0]]["similarity"] == 70
+        assert answers[items[1]] == {"similarity": 30.0, "ungrammatical": 0.0, "nonsensical": 1.0}
     finally:
         process.kill()
         process.communicate()
@@ -326,7 +327,7 @@ def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
         assert "another program wrote" in page.inner_text("#saved")
         (folder / "answers" / "anna.csv").unlink()
         page.reload()
-        saved(page)
+        wait_for_save(page)
         page.wait_for_selector(".item.active")
     assert len(read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])) == 1
 
@@ -335,18 +336,18 @@ def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
 def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one, other = new_sheet(tmp_path / "a"), new_sheet(tmp_path / "b", size=11)
-    process, url = start(one)
+    first, second = new_sheet(tmp_path / "a"), new_sheet(tmp_path / "b", size=11)
+    process, url = start(first)
     page = open_page(browser, f"{url}?annotator=anna")
     page.wait_for_selector(".item.active")
     process.kill()
     process.communicate()
-    process, _ = start(other, int(url.split(":")[2].strip("/")))
+    process, _ = start(second, int(url.split(":")[2].strip("/")))
     try:
         page.keyboard.press("3")
         page.wait_for_selector("#saved.failed")
         assert "wanted a page of this sheet, got one of another" in page.inner_text("#saved")
-        assert not list((other / "answers").iterdir())
+        assert not list((second / "answers").iterdir())
     finally:
         process.kill()
         process.communicate()
@@ -365,13 +366,13 @@ def test_two_tabs_of_one_annotator(browser, tmp_path):
         first.keyboard.press("7")
         first.wait_for_selector("#saved.failed")
         second = open_page(context, f"{url}?annotator=anna")
-        saved(second)
+        wait_for_save(second)
         second.wait_for_selector(".item.active")
         second.keyboard.press("ArrowUp")
         second.keyboard.press("9")
-        saved(second)
+        wait_for_save(second)
         first.unroute("**/answers")
-        saved(first)
+        wait_for_save(first)
     assert (
         read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])[item]["similarity"] == 90
     )
@@ -399,7 +400,7 @@ def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp
         box = slider.bounding_box()
         page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
         assert int(page.locator("#items output").first.inner_text()) > 95
-        saved(page)
+        wait_for_save(page)
         item = page.locator("#items .item").first.get_attribute("id").removeprefix("item-")
     assert read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])[item]["similarity"] > 95
 
@@ -419,8 +420,8 @@ def test_levels_by_digits(browser, tmp_path, sheet, digits):
                 page.keyboard.press(digit)
             page.keyboard.press("Enter")
         page.wait_for_selector("#done:not([hidden])")
-    found = read_answers(tmp_path / "sheet" / "answers" / "anna.csv", sheet, [item.item for item in items])
-    assert list(found[items[0].item].values()) == list(map(float, digits)) and len(found) == len(items)
+    answers = read_answers(tmp_path / "sheet" / "answers" / "anna.csv", sheet, [item.item for item in items])
+    assert list(answers[items[0].item].values()) == list(map(float, digits)) and len(answers) == len(items)
 
 
 @pytest.mark.slow
@@ -430,10 +431,10 @@ def test_the_start_page_says_what_is_asked_how_long_it_takes_and_an_example(brow
     make_sheet([bank], sheet, tmp_path / "sheet", size=9)
     with served(tmp_path / "sheet") as url:
         page = open_page(browser, url)
-        said = page.inner_text("#start")
-        assert all(question.asks.lower() in said.lower() for question in sheet.questions)
-        assert re.search(r"9 pages with (9|10) paraphrases, which take at most about [23] minutes", said)
-        assert sheet.example[0] in said and all(text in said and why in said for text, why in sheet.example[1])
+        content = page.inner_text("#start")
+        assert all(question.asks.lower() in content.lower() for question in sheet.questions)
+        assert re.search(r"9 pages with (9|10) paraphrases, which take at most about [23] minutes", content)
+        assert sheet.example[0] in content and all(text in content and why in content for text, why in sheet.example[1])
         assert page.evaluate("document.activeElement.id") == "annotator" and page.is_hidden("#status")
         check_page(page)
         page.close()
@@ -444,7 +445,7 @@ def test_a_slider_shows_nothing_before_an_answer_and_takes_numbers_as_typed(brow
     with served(new_sheet(tmp_path)) as url:
         page = open_page(browser, f"{url}?annotator=anna")
         page.wait_for_selector(".item.active")
-        slider, shown = page.locator("#items input[type=range]").nth(1), page.locator("#items output").first
+        slider, output = page.locator("#items input[type=range]").nth(1), page.locator("#items output").first
         assert slider.get_attribute("aria-valuetext") == "no answer yet"
         empty = slider.screenshot()
         slider.evaluate("slider => { slider.value = 5; }")
@@ -454,7 +455,7 @@ def test_a_slider_shows_nothing_before_an_answer_and_takes_numbers_as_typed(brow
         ):  # fmt: skip
             for key in keys.split():
                 page.keyboard.press(key)
-            assert shown.inner_text() == value, keys
+            assert output.inner_text() == value, keys
             page.keyboard.press("ArrowDown")  # the next digit begins a number
             page.keyboard.press("ArrowUp")
         page.keyboard.press("ArrowDown")
@@ -476,7 +477,7 @@ def test_another_name_begins_once_all_is_saved(browser, tmp_path):
         page.click("#another")
         assert page.inner_text("#saved") == "Wait until your answers are saved." and page.inner_text("#who") == "anna"
         page.unroute("**/answers")
-        saved(page)
+        wait_for_save(page)
         page.click("#another")
         page.wait_for_selector("#start:not([hidden])")
         assert page.url == url + "/"
@@ -487,12 +488,12 @@ def test_another_name_begins_once_all_is_saved(browser, tmp_path):
 def test_any_text_is_text_and_can_be_read(browser, tmp_path):
     with served(new_sheet(tmp_path, texts=[*pages.TEXTS.values()], size=10)) as url:
         page = open_page(browser, f"{url}?annotator=anna")
-        seen = {}
+        directions = {}
         for number in range(10):
             page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
             page.wait_for_selector(".item.active")
             reference = page.locator("#reference")
-            seen[reference.text_content()] = reference.evaluate("one => getComputedStyle(one).direction")
+            directions[reference.text_content()] = reference.evaluate("one => getComputedStyle(one).direction")
             assert page.locator("#work b").count() == 0
             check_page(page)
             for _ in range(page.locator("#items .item").count()):
@@ -505,7 +506,7 @@ def test_any_text_is_text_and_can_be_read(browser, tmp_path):
         page.click("#back")
         page.wait_for_selector(".item.active")
         page.close()
-    assert seen == {text: "rtl" if lang == "ar" else "ltr" for lang, text in pages.TEXTS.items()}
+    assert directions == {text: "rtl" if lang == "ar" else "ltr" for lang, text in pages.TEXTS.items()}
 
 
 def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):
@@ -517,9 +518,9 @@ def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, 
         address = serving.server_address[:2]
         head = b"POST /answers HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         begun = head + b"Content-Length: 90\r\n\r\n{"
-        for sent in (b"", b"GET / HT", begun):
+        for data in (b"", b"GET / HT", begun):
             with socket.create_connection(address) as slow:
-                slow.sendall(sent)
+                slow.sendall(data)
                 slow.settimeout(60)
                 assert slow.recv(1) == b"", "the server closes it"
         with socket.create_connection(address) as broken:
@@ -552,5 +553,5 @@ def test_one_name_from_two_machines_is_told_once(tmp_path, capsys):
     desk = Desk(new_sheet(tmp_path))
     for name, address in (("anna", "10.0.0.5"), ("bob", "10.0.0.7"), ("anna", "10.0.0.7"), ("anna", "10.0.0.5")):
         desk.note_address(name, address)
-    told = "anna answers from 10.0.0.5 and 10.0.0.7: if these are two people, give one another name"
-    assert capsys.readouterr().out.splitlines() == [told]
+    message = "anna answers from 10.0.0.5 and 10.0.0.7: if these are two people, give one another name"
+    assert capsys.readouterr().out.splitlines() == [message]

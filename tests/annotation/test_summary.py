@@ -23,8 +23,8 @@ def answer(folder, name, columns, give):
         writer = csv.writer(file)
         writer.writerow(["item", *columns])
         for item in read_items(folder):
-            if (given := give(item)) is not None:
-                writer.writerow([item.item, *given])
+            if (values := give(item)) is not None:
+                writer.writerow([item.item, *values])
 
 
 COLUMNS = ["similarity", "ungrammatical", "nonsensical"]
@@ -52,18 +52,19 @@ def test_means_flags_and_agreement(sheet):
 
     for name, shift in (("anna", 5), ("ben", -5), ("cleo", 0)):
         answer(sheet, name, COLUMNS, give(shift))
-    found = summarise(sheet)
+    report = summarise(sheet)
     assert (
-        found["systems"]["good.tsv"]["score"] == pytest.approx(80) and found["systems"]["good.tsv"]["score_error"] == 0
+        report["systems"]["good.tsv"]["score"] == pytest.approx(80)
+        and report["systems"]["good.tsv"]["score_error"] == 0
     )
-    bad = found["systems"]["bad.tsv"]
-    flagged = sum(line["system"] == "bad.tsv" and line["item"].endswith("1")
+    bad = report["systems"]["bad.tsv"]
+    count = sum(line["system"] == "bad.tsv" and line["item"].endswith("1")
                   for line in read_table(sheet / "key.csv", ("item", "system")))  # fmt: skip
-    assert bad["score"] == pytest.approx(20) and bad["grammatical"] == pytest.approx(100 * (1 - flagged / 60))
-    assert found["systems"][COPIES]["score"] == 100
-    assert 0.9 < found["agreement"]["similarity"]["alpha"] < 1 and found["agreement"]["grammaticality"]["alpha"] == 1
-    table = markdown(found)
-    assert "| good.tsv | 60 | 80.0 ± 0.0 | 100.0 |" in table and "fewer than" not in table and found["too_few"] == 0
+    assert bad["score"] == pytest.approx(20) and bad["grammatical"] == pytest.approx(100 * (1 - count / 60))
+    assert report["systems"][COPIES]["score"] == 100
+    assert 0.9 < report["agreement"]["similarity"]["alpha"] < 1 and report["agreement"]["grammaticality"]["alpha"] == 1
+    table = markdown(report)
+    assert "| good.tsv | 60 | 80.0 ± 0.0 | 100.0 |" in table and "fewer than" not in table and report["too_few"] == 0
 
 
 def test_inattentive_annotators_are_left_out_and_named(sheet):
@@ -76,14 +77,14 @@ def test_inattentive_annotators_are_left_out_and_named(sheet):
         lambda item: (0, "", "") if int(item.item) <= 24 and item.paraphrase != item.reference else None,
     )
     controls = sum(item.paraphrase == item.reference for item in read_items(sheet))
-    found = summarise(sheet)
-    reasons = {name: one["left_out"] for name, one in found["annotators"].items()}
+    report = summarise(sheet)
+    reasons = {name: record["left_out"] for name, record in report["annotators"].items()}
     assert controls and reasons["anna"] is None
     assert reasons["lazy"] == f"{controls} of {controls} controls failed, more than 10%"
     assert reasons["few"].endswith("judgments, fewer than 25")
-    assert found["too_few"] == found["texts"], "of each text one judgment is left"
-    assert f"{found['texts']} of {found['texts']} texts have fewer than 3 judgments." in markdown(found)
-    assert found["systems"]["good.tsv"]["score"] == 70 and found["systems"]["good.tsv"]["grammatical"] == 100
+    assert report["too_few"] == report["texts"], "of each text one judgment is left"
+    assert f"{report['texts']} of {report['texts']} texts have fewer than 3 judgments." in markdown(report)
+    assert report["systems"]["good.tsv"]["score"] == 70 and report["systems"]["good.tsv"]["grammatical"] == 100
 
 
 def test_levels_by_range_and_by_parabank(tmp_path):
@@ -92,16 +93,16 @@ def test_levels_by_range_and_by_parabank(tmp_path):
     columns = ["strength", "fluency"]
     answer(tmp_path / "nmt", "anna", columns, lambda item: (3 if int(item.reference.split()[1]) > 60 else 1, 3))
     answer(tmp_path / "nmt", "ben", columns, lambda item: (2, 3) if item.page <= 25 else (2, ""))
-    found = summarise(tmp_path / "nmt")
-    ranges = found["systems"]["scored.tsv"]
+    report = summarise(tmp_path / "nmt")
+    ranges = report["systems"]["scored.tsv"]
     assert list(ranges) == ["(-0.1, 0.2]", "(0.2, 0.4]", "(0.4, 0.6]", "(0.6, 0.8]", "(0.8, 1]"]
-    assert [one["pairs"] for one in ranges.values()] == [20] * 5 and all(one["judged"] == 10 for one in ranges.values())
-    strength = [one["questions"]["strength"]["ratings"] for one in ranges.values()]
-    assert [(one[1], one[3]) for one in strength] == [(10, 0)] * 3 + [(0, 10)] * 2
-    assert sum(one[2] for one in strength) == 25, "an answer that is not complete does not count"
-    assert found["annotators"]["ben"] == {"judgments": 25, "incomplete": 25}
-    assert found["agreement"]["fluency"]["alpha"] is None, "all ratings are equal"
-    table = markdown(found)
+    assert [row["pairs"] for row in ranges.values()] == [20] * 5 and all(row["judged"] == 10 for row in ranges.values())
+    strength = [row["questions"]["strength"]["ratings"] for row in ranges.values()]
+    assert [(counts[1], counts[3]) for counts in strength] == [(10, 0)] * 3 + [(0, 10)] * 2
+    assert sum(counts[2] for counts in strength) == 25, "an answer that is not complete does not count"
+    assert report["annotators"]["ben"] == {"judgments": 25, "incomplete": 25}
+    assert report["agreement"]["fluency"]["alpha"] is None, "all ratings are equal"
+    table = markdown(report)
     assert "| (0.8, 1] | 20 | 10 | 0.00 ± 0.00 | 0.0 | " in table and "strength 1, % | strength 2, %" in table
 
     banks = [write_bank(tmp_path, name, [(f"the {name} {n}", f"a {n}") for n in range(30)]) for name in ("one", "two")]
@@ -109,11 +110,11 @@ def test_levels_by_range_and_by_parabank(tmp_path):
     columns = ["consistency", "fluency", "diversity"]
     answer(tmp_path / "zh", "anna", columns, lambda item: (5 if " one " in item.reference else 3, 5, 1))
     answer(tmp_path / "zh", "ben", columns, lambda item: (4 if " one " in item.reference else 3, 5, 2))
-    found = summarise(tmp_path / "zh")
-    one = found["systems"]["one.tsv"]["all"]["questions"]
-    assert one["consistency"]["mean"] == 4.5 and one["consistency"]["at_least"] == {2: 100, 3: 100, 4: 100, 5: 0}
-    assert one["fluency"]["at_least"][5] == 100 and one["diversity"]["deviation"] == 0
-    assert "| mean | 4.50 ± 0.00 | 3.00 ± 0.00 |" in markdown(found)
+    report = summarise(tmp_path / "zh")
+    grades = report["systems"]["one.tsv"]["all"]["questions"]
+    assert grades["consistency"]["mean"] == 4.5 and grades["consistency"]["at_least"] == {2: 100, 3: 100, 4: 100, 5: 0}
+    assert grades["fluency"]["at_least"][5] == 100 and grades["diversity"]["deviation"] == 0
+    assert "| mean | 4.50 ± 0.00 | 3.00 ± 0.00 |" in markdown(report)
 
 
 def test_alpha_is_that_of_a_published_example():
@@ -121,13 +122,13 @@ def test_alpha_is_that_of_a_published_example():
     observers = [
         "1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 .",
     ]  # fmt: skip
-    ratings = [(str(who), unit, float(said)) for who, line in enumerate(observers)
-               for unit, said in enumerate(line.split()) if said != "."]  # fmt: skip
+    ratings = [(str(annotator), unit, float(rating)) for annotator, line in enumerate(observers)
+               for unit, rating in enumerate(line.split()) if rating != "."]  # fmt: skip
     levels = {level: _alpha(ratings, level)["alpha"] for level in ("nominal", "ordinal", "interval")}
     assert levels == pytest.approx({"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}, abs=0.001)
     assert _alpha(ratings, "nominal")["texts"] == 11, "the last unit has one rating"
     chance = random.Random(0)
-    noise = [(who, unit, float(chance.randint(0, 100))) for who in "abc" for unit in range(300)]
+    noise = [(annotator, unit, float(chance.randint(0, 100))) for annotator in "abc" for unit in range(300)]
     assert abs(_alpha(noise, "interval")["alpha"]) < 0.1
     assert _alpha([("a", 1, 2.0)], "ordinal") == {"alpha": None, "level": "ordinal", "texts": 0}
 
@@ -145,11 +146,11 @@ def test_released_judgments_go_through_the_same_code(tmp_path, capsys):
             file.write("\n".join(lines) + "\n")
     output = tmp_path / "figures.json"
     assert main(["summarise", str(tmp_path), "--json", str(output)]) == 0
-    found = json.loads(output.read_text())
-    assert found["annotators"]["v"]["left_out"] == "1 of 1 controls failed, more than 10%"
+    report = json.loads(output.read_text())
+    assert report["annotators"]["v"]["left_out"] == "1 of 1 controls failed, more than 10%"
     odd = [n for n in range(30) if n % 2]
-    assert found["systems"]["ParaBank 28"]["score"] == pytest.approx(fmean(odd))
-    assert found["systems"]["ParaBank 28"]["lengths"] == {
+    assert report["systems"]["ParaBank 28"]["score"] == pytest.approx(fmean(odd))
+    assert report["systems"]["ParaBank 28"]["lengths"] == {
         "5": fmean(n for n in odd if n < 15), "40": fmean(n for n in odd if n >= 15),
     }  # fmt: skip
     assert "| ParaBank 28 | 15 | 15.0 ± " in capsys.readouterr().out
@@ -159,13 +160,13 @@ def test_one_line_for_what_cannot_be_summarised(sheet, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     for folder, message in ((tmp_path / "empty", "wanted the folder of a sheet, got "), (sheet, "wanted answers in ")):
         assert main(["summarise", str(folder)]) == 1
-        said = capsys.readouterr().err
-        assert message in said and said.count("\n") == 1
+        output = capsys.readouterr().err
+        assert message in output and output.count("\n") == 1
 
 
 def test_texts_that_nobody_judged_are_too_few(sheet):
     for name in ("anna", "ben", "carl"):
         answer(sheet, name, COLUMNS, lambda item: (100, "", "") if int(item.item) <= 30 else None)
-    found, every = summarise(sheet), {(item.reference, item.paraphrase) for item in read_items(sheet)}
-    judged = {(item.reference, item.paraphrase) for item in read_items(sheet) if int(item.item) <= 30}
-    assert found["texts"] == len(every) and found["too_few"] == len(every) - len(judged) > 0
+    report, pairs = summarise(sheet), {(item.reference, item.paraphrase) for item in read_items(sheet)}
+    judged_pairs = {(item.reference, item.paraphrase) for item in read_items(sheet) if int(item.item) <= 30}
+    assert report["texts"] == len(pairs) and report["too_few"] == len(pairs) - len(judged_pairs) > 0

@@ -42,13 +42,16 @@ class Rotations:
         assert all(isinstance(text, str) and text.strip() for text in texts)
         self.calls.append(len(texts))
         return [
-            [Candidate(one, "sample", rank=k, scores=Scores(semantic=0.9 - k / 100)) for k, one in enumerate(some)]
-            for some in (self.rotated(text, n, seed) for text in texts)
+            [
+                Candidate(rotation, "sample", rank=k, scores=Scores(semantic=0.9 - k / 100))
+                for k, rotation in enumerate(rotations)
+            ]
+            for rotations in (self.rotated(text, n, seed) for text in texts)
         ]
 
     def rotated(self, text: str, n: int, seed: int) -> list[str]:
         words = text.split()
         turns = [words[k:] + words[:k] for k in range(1, len(words))]
-        some = list(dict.fromkeys(" ".join(turn) for turn in turns))
-        some = [one for one in some if one != " ".join(words)]
-        return (some[seed % 2 :] + some[: seed % 2])[:n]
+        rotations = list(dict.fromkeys(" ".join(turn) for turn in turns))
+        rotations = [rotation for rotation in rotations if rotation != " ".join(words)]
+        return (rotations[seed % 2 :] + rotations[: seed % 2])[:n]

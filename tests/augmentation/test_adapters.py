@@ -138,8 +138,10 @@ def test_scikit_learn(train):
     assert list(texts[:12]) == TEXTS and list(labels[:12]) == LABELS and len(texts) == len(labels) > 24
     texts, labels = TextAugmenter(copies=2, stratify=True).fit_resample(TEXTS, LABELS)
     assert list(texts[:12]) == TEXTS and len(set(Counter(labels.tolist()).values())) == 1 and len(texts) > 14
-    checked, own = TextAugmenter(copies=2, check=lambda texts: [LABELS[0]] * len(texts)).fit_resample(TEXTS, LABELS)
-    assert len(checked) > 12 and set(own[12:]) == {LABELS[0]}
+    safe_texts, safe_labels = TextAugmenter(copies=2, check=lambda texts: [LABELS[0]] * len(texts)).fit_resample(
+        TEXTS, LABELS
+    )
+    assert len(safe_texts) > 12 and set(safe_labels[12:]) == {LABELS[0]}
     classifier = AugmentedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), copies=1)
     assert cross_val_score(classifier, np.array(TEXTS), np.array(LABELS), cv=2).mean() > 0.9
     assert is_classifier(classifier), "so that folds have all classes"
@@ -157,8 +159,8 @@ def test_scikit_learn(train):
 @pytest.mark.slow
 def test_nlpaug():
     augmenter = NlpaugAugmenter(toolkit.Paraphraser("starter/paraphraser"))
-    said = augmenter.augment(TEXTS[1], n=3)
-    assert 1 <= len(said) <= 3 and len(set(said)) == len(said) and TEXTS[1] not in said
+    paraphrases = augmenter.augment(TEXTS[1], n=3)
+    assert 1 <= len(paraphrases) <= 3 and len(set(paraphrases)) == len(paraphrases) and TEXTS[1] not in paraphrases
     many = augmenter.augment([*TEXTS[:4], "12:30", ""])
     assert len(many) == 6 and many[4:] == ["12:30", ""] and many[1] not in TEXTS
 

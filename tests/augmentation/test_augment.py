@@ -199,9 +199,9 @@ def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
 def test_a_stream_whose_first_rows_lack_keys(monkeypatch):
     rows = [{"text": TEXTS[0]}, {"label": 1}, {"text": TEXTS[1], "label": 2, "tags": ["a"]}]
     stream = IterableDataset.from_generator(lambda: iter(rows))
-    found = list(toolkit.augment(stream, columns="text", provenance=(), **SETTINGS))
-    assert found[:3] == [{"text": None, "label": None, "tags": None} | row for row in rows]
-    assert [(row["label"], row["tags"]) for row in found[3:]] == [(None, None), (2, ["a"])]
+    result = list(toolkit.augment(stream, columns="text", provenance=(), **SETTINGS))
+    assert result[:3] == [{"text": None, "label": None, "tags": None} | row for row in rows]
+    assert [(row["label"], row["tags"]) for row in result[3:]] == [(None, None), (2, ["a"])]
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 1)
     late = toolkit.augment(IterableDataset.from_generator(lambda: iter(rows)), columns="text", **SETTINGS)
     with pytest.raises(ValueError, match=r"wanted rows with the keys text, .* with 'label': state all features"):
@@ -227,9 +227,9 @@ def iter_of(train):
 
 
 def test_only_the_train_split_grows(train):
-    both = DatasetDict(train=train, test=train.select([0]))
-    bigger = toolkit.augment(both, columns="text", **SETTINGS)
-    assert {name: len(some) for name, some in bigger.items()} == {"train": 10, "test": 1}
+    splits = DatasetDict(train=train, test=train.select([0]))
+    bigger = toolkit.augment(splits, columns="text", **SETTINGS)
+    assert {name: len(split) for name, split in bigger.items()} == {"train": 10, "test": 1}
     assert bigger["test"].features == bigger["train"].features, "so that push_to_hub takes it"
     with pytest.raises(ValueError, match="wanted a split 'train', which is augmented, got test"):
         toolkit.augment(DatasetDict(test=train), columns="text", **SETTINGS)
@@ -238,12 +238,12 @@ def test_only_the_train_split_grows(train):
 def test_provenance_may_have_other_names_or_none(train):
     bare = toolkit.augment(train, columns="text", provenance=(), **SETTINGS)
     assert bare.features == train.features and len(bare) == 10
-    named = toolkit.augment(train, columns="text", provenance=("of", "by", "cosine"), **SETTINGS)
-    assert named.column_names == [*train.column_names, "of", "by", "cosine"]
-    again = toolkit.augment(named, columns="text", **SETTINGS)
-    assert again.column_names == [*named.column_names, "augmented_from", "paraphraser", "score"]
+    bigger = toolkit.augment(train, columns="text", provenance=("of", "by", "cosine"), **SETTINGS)
+    assert bigger.column_names == [*train.column_names, "of", "by", "cosine"]
+    again = toolkit.augment(bigger, columns="text", **SETTINGS)
+    assert again.column_names == [*bigger.column_names, "augmented_from", "paraphraser", "score"]
     with pytest.raises(ValueError, match="wanted new names for provenance, got 'of', which the data has"):
-        toolkit.augment(named, columns="text", provenance=("of", "by", "x"), **SETTINGS)
+        toolkit.augment(bigger, columns="text", provenance=("of", "by", "x"), **SETTINGS)
 
 
 def test_finished_shards_of_rows_that_have_changed_are_refused(train, tmp_path):
@@ -280,21 +280,21 @@ def test_a_data_frame_of_categories_and_of_numbered_columns():
 
 @pytest.mark.slow
 def test_labels_that_are_no_classes(train):
-    several = train.remove_columns("label").add_column("label", [[0, 1]] * len(train))
+    multi_label = train.remove_columns("label").add_column("label", [[0, 1]] * len(train))
     missing = train.remove_columns("label").add_column("label", ["a", None, "b", "a", "b"])
-    for asked in ({"balance": True}, {"stratify": True}, {"check": "cross_validated"}):
+    for options in ({"balance": True}, {"stratify": True}, {"check": "cross_validated"}):
         with pytest.raises(ValueError, match="wanted one class of each row in column 'label', got List"):
-            toolkit.augment(several, columns="text", label="label", **asked, **SETTINGS)
+            toolkit.augment(multi_label, columns="text", label="label", **options, **SETTINGS)
         with pytest.raises(ValueError, match="row 1: wanted a class in column 'label', got None"):
-            toolkit.augment(missing, columns="text", label="label", **asked, **SETTINGS)
+            toolkit.augment(missing, columns="text", label="label", **options, **SETTINGS)
     with pytest.raises(ValueError, match="wanted labels such as 0 from the classifier, got 'a'"):
         toolkit.augment(train, columns="text", label="label", check=lambda texts: ["a"] * len(texts), **SETTINGS)
 
 
 def test_a_split_that_has_a_column_of_provenance(train):
-    both = DatasetDict(train=train, test=train.add_column("score", [1] * len(train)))
+    splits = DatasetDict(train=train, test=train.add_column("score", [1] * len(train)))
     with pytest.raises(ValueError, match="wanted new names for provenance, got 'score'"):
-        toolkit.augment(both, columns="text", **SETTINGS)
+        toolkit.augment(splits, columns="text", **SETTINGS)
 
 
 def test_spans_in_another_form_are_refused(train):
@@ -321,25 +321,25 @@ def test_classes_become_equally_large():
     )
     assert Counter(bigger["label"]) == {"a": 12, "b": 12, "c": 12}
     assert summary.new_rows == 16 and summary.dropped > 0
-    few = toolkit.augment(data, columns="text", copies=4, max_new_rows=7, **SETTINGS)
-    assert len(few) == 27
+    result = toolkit.augment(data, columns="text", copies=4, max_new_rows=7, **SETTINGS)
+    assert len(result) == 27
 
 
 def test_classes_keep_their_proportions():
     texts = [f"{word} {text}" for word in ("So", "Well", "Now", "But") for text in TEXTS]
     data = Dataset.from_dict({"text": texts, "label": ["a"] * 12 + ["b"] * 4 + ["c"] * 4})
-    asked = {"columns": "text", "copies": 3, "keep": ["broken", "garden", "map"], "label": "label", "stratify": True}
-    bigger, summary = toolkit.augment(data.map(lambda row: row), with_summary=True, **asked | SETTINGS)
+    settings = {"columns": "text", "copies": 3, "keep": ["broken", "garden", "map"], "label": "label", "stratify": True}
+    bigger, summary = toolkit.augment(data.map(lambda row: row), with_summary=True, **settings | SETTINGS)
     assert bigger.num_rows == data.num_rows and summary.new_rows == summary.dropped == 0, "no text says all three"
-    del asked["keep"]
+    del settings["keep"]
     one_sided = data.map(lambda row: {"text": "Stop." if row["label"] == "c" and "map" in row["text"] else row["text"]})
-    bigger, summary = toolkit.augment(one_sided, with_summary=True, **asked | SETTINGS)
+    bigger, summary = toolkit.augment(one_sided, with_summary=True, **settings | SETTINGS)
     grown = Counter(bigger["label"])
     assert "left out: all classes grow by the share of 'c', which has " in str(summary)
     assert grown["a"] == 3 * grown["b"] == 3 * grown["c"] == 12 + 3 * summary.new_rows / 5 and summary.dropped
-    few, summary = toolkit.augment(data, max_new_rows=11, with_summary=True, **asked | SETTINGS)
+    result, summary = toolkit.augment(data, max_new_rows=11, with_summary=True, **settings | SETTINGS)
     assert "left out: more than were wanted" in str(summary)
-    assert Counter(few["label"]) == {"a": 12 + 6, "b": 4 + 2, "c": 4 + 2}
+    assert Counter(result["label"]) == {"a": 12 + 6, "b": 4 + 2, "c": 4 + 2}
 
 
 def test_a_classifier_refuses_what_has_another_label(train):
@@ -349,11 +349,11 @@ def test_a_classifier_refuses_what_has_another_label(train):
     bigger, summary = toolkit.augment(
         train, columns="text", copies=2, label="label", check=first_word, with_summary=True, **SETTINGS
     )
-    kept = {}
+    texts_by_row = {}
     for row in new_of(bigger):
-        kept.setdefault(row["augmented_from"], []).append(row["text"])
-    assert kept[0] == ["elevator is broken. The"] and len(kept[1]) == 2
-    assert not {2, 4} & set(kept) and summary.skipped == {"label_changed": 2}
+        texts_by_row.setdefault(row["augmented_from"], []).append(row["text"])
+    assert texts_by_row[0] == ["elevator is broken. The"] and len(texts_by_row[1]) == 2
+    assert not {2, 4} & set(texts_by_row) and summary.skipped == {"label_changed": 2}
     assert "wanted label 2, got another" in summary.first["label_changed"]
     with pytest.raises(ValueError, match=r"wanted \d+ labels from the classifier, got 1"):
         toolkit.augment(train, columns="text", label="label", check=lambda texts: [0], **SETTINGS)
@@ -377,20 +377,20 @@ def test_paraphrases_may_be_looked_up(train, tmp_path, demo_parabank):
     bigger, summary = toolkit.augment(train, columns="text", copies=2, pairs=file, progress=False, with_summary=True)
     assert [row["text"] for row in new_of(bigger)] == ["The lift is out of order.", "The elevator has broken down."]
     file.write_text("the elevator is broken\t\tThe lift is out of order.\n")
-    found = toolkit.augment(train, columns="text", copies=2, pairs=file, progress=False)
-    assert [row["text"] for row in new_of(found)] == ["The lift is out of order."], "no empty text"
+    result = toolkit.augment(train, columns="text", copies=2, pairs=file, progress=False)
+    assert [row["text"] for row in new_of(result)] == ["The lift is out of order."], "no empty text"
     assert new_of(bigger)[0]["paraphraser"] == "bank.tsv" and summary.skipped == {"not_in_pairs": 4}
-    other = Dataset.from_dict({"text": ["THE HOUND IS ASLEEP", "Once again there is rain."]})
-    found = toolkit.augment(other, columns="text", pairs=str(demo_parabank), progress=False)
-    assert [row["text"] for row in new_of(found)] == ["THE DOG SLEEPS", "It is raining again."]
+    data = Dataset.from_dict({"text": ["THE HOUND IS ASLEEP", "Once again there is rain."]})
+    result = toolkit.augment(data, columns="text", pairs=str(demo_parabank), progress=False)
+    assert [row["text"] for row in new_of(result)] == ["THE DOG SLEEPS", "It is raining again."]
 
 
 @pytest.mark.parametrize("text", ["where are you", "Press “exit”", "I wo n't go .", " a text\t", "Where are you?"])
 def test_pairs_of_the_very_same_text_are_found(tmp_path, text):
     file = tmp_path / "bank.jsonl"
     file.write_text(json.dumps({"sentence1": text, "sentence2": "Something quite different."}))
-    found = toolkit.augment(Dataset.from_dict({"text": [text]}), columns="text", pairs=file, progress=False)
-    assert len(new_of(found)) == 1
+    result = toolkit.augment(Dataset.from_dict({"text": [text]}), columns="text", pairs=file, progress=False)
+    assert len(new_of(result)) == 1
 
 
 def test_what_must_be_kept_and_avoided_is_counted_and_the_other_rows_are_made():
@@ -418,10 +418,10 @@ def test_a_call_that_was_ended_goes_on(train, tmp_path, monkeypatch):
     whole = toolkit.augment(train, **{k: v for k, v in settings.items() if k != "output_dir"}, paraphraser=Rotations())
 
     class Ends(Rotations):
-        def candidates(self, *args, **named):
+        def candidates(self, *args, **options):
             if self.calls:
                 raise KeyboardInterrupt
-            return super().candidates(*args, **named)
+            return super().candidates(*args, **options)
 
     with pytest.raises(KeyboardInterrupt):
         toolkit.augment(train, paraphraser=Ends(), **settings)
@@ -432,9 +432,9 @@ def test_a_call_that_was_ended_goes_on(train, tmp_path, monkeypatch):
     assert bigger[:] == whole[:] and summary.rows == 5 and summary.new_rows == 10
     with pytest.raises(ValueError, match=r"holds a run with other settings: copies was 2, now 3"):
         toolkit.augment(train, paraphraser=rest, **settings | {"copies": 3})
-    other = train.map(lambda row: {"text": row["text"] + " Yes."})
+    new_data = train.map(lambda row: {"text": row["text"] + " Yes."})
     with pytest.raises(ValueError, match=r"wanted the data of which .*new-00000\.json was made, got other rows"):
-        toolkit.augment(other, paraphraser=rest, **settings)
+        toolkit.augment(new_data, paraphraser=rest, **settings)
 
 
 def test_a_stream_goes_on_too(train, tmp_path, monkeypatch):
@@ -454,10 +454,10 @@ def test_the_record_names_the_model_and_its_settings(train, tmp_path):
 
 def test_a_failing_paraphraser_names_the_rows(train, monkeypatch):
     class Fails(Rotations):
-        def candidates(self, texts, **named):
+        def candidates(self, texts, **options):
             if TEXTS[3] in texts:
                 raise RuntimeError("out of memory")
-            return super().candidates(texts, **named)
+            return super().candidates(texts, **options)
 
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
     with pytest.raises(RuntimeError, match=r"^rows 2 to 3: out of memory$"):

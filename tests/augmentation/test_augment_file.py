@@ -112,11 +112,11 @@ def test_bad_input_is_one_line_and_writes_nothing(train, changed, message, statu
     before = {path.name for path in train.iterdir()}
     command = ["--data", "train.csv", "--columns", "text", "--output", "new.csv", *changed.split()]
     try:
-        got = main(command)
+        code = main(command)
     except SystemExit as error:
-        got = error.code
+        code = error.code
     lines = [line for line in capsys.readouterr().err.splitlines() if "wanted" in line or "lost" in line]
-    assert got == status and message in lines[-1], lines
+    assert code == status and message in lines[-1], lines
     assert not {path.name for path in train.iterdir()} - before - {"new.csv.shards"}
 
 
@@ -155,10 +155,10 @@ def test_two_processes_killed_and_resumed_write_what_one_writes(tmp_path):
         time.sleep(0.1)
     assert 1 <= len(list(shards.glob("new-*.json"))) < 3 and not (tmp_path / "two.jsonl").exists()
     for output, processes in (("two.jsonl", 2), ("one.jsonl", 1)):
-        one = launched(tmp_path, output, processes)
-        _, said = one.communicate(timeout=400)
-        assert one.returncode == 0, said
-        assert "60 rows, " in said
+        process = launched(tmp_path, output, processes)
+        _, stderr = process.communicate(timeout=400)
+        assert process.returncode == 0, stderr
+        assert "60 rows, " in stderr
     assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     rows = load_dataset("json", data_files=str(tmp_path / "two.jsonl"), split="train")
     assert list(rows["text"])[:60] == texts and len(rows) > 75

@@ -22,18 +22,18 @@ def encoder():
 
 def test_the_most_probable_come_first_and_another_label_never():
     sure = {"a": 0.4, "b": 0.9, "c": 0.0, "d": 0.9}
-    asked = []
+    calls = []
 
     def judge(numbers, inputs, labels):
-        asked.extend(zip(numbers, inputs, labels, strict=True))
+        calls.extend(zip(numbers, inputs, labels, strict=True))
         return np.array([sure[text] for text in inputs])
 
     check = LabelCheck(judge, ("text",), "label", "en")
-    made = [[NewRow(3, {"text": text}, None) for text in "abcd"], [NewRow(5, {"text": "c"}, None)], []]
+    new_rows = [[NewRow(3, {"text": text}, None) for text in "abcd"], [NewRow(5, {"text": "c"}, None)], []]
     summary = Summary()
-    kept = check.kept(made, {3: {"text": "x", "label": 1}, 5: {"text": "y", "label": 0}}, summary)
-    assert [[one.changes["text"] for one in some] for some in kept] == [["b", "d", "a"], [], []]
-    assert asked == [*((3, text, 1) for text in "abcd"), (5, "c", 0)]
+    groups = check.kept(new_rows, {3: {"text": "x", "label": 1}, 5: {"text": "y", "label": 0}}, summary)
+    assert [[row.changes["text"] for row in group] for group in groups] == [["b", "d", "a"], [], []]
+    assert calls == [*((3, text, 1) for text in "abcd"), (5, "c", 0)]
     assert summary.skipped == {"label_changed": 1} and summary.first["label_changed"].startswith(
         "row 5: wanted label 0"
     )
@@ -56,8 +56,8 @@ def test_a_row_is_judged_by_a_classifier_that_has_not_seen_it(encoder):
 def test_the_probability_of_a_label_that_is_not_the_most_probable_is_zero():
     vectors = np.eye(3)[[0, 0, 1, 1, 2, 2]]
     model = regression().fit(vectors, np.array(["x", "x", "y", "y", "z", "z"]))
-    found = _probability(model, np.eye(3), np.array(["x", "z", "z"]))
-    assert found[1] == 0 and found[0] == pytest.approx(model.predict_proba(np.eye(3))[0, 0])
+    probabilities = _probability(model, np.eye(3), np.array(["x", "z", "z"]))
+    assert probabilities[1] == 0 and probabilities[0] == pytest.approx(model.predict_proba(np.eye(3))[0, 0])
     assert _probability("x", np.eye(3), np.array(["x", "y", "x"])).tolist() == [1, 0, 1]
 
 

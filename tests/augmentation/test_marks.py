@@ -17,11 +17,13 @@ TEXTS = ["Hello {name} and Tom", "I love cats 😂", "It is late now"]
 class Careless(Rotations):
     """A paraphraser of one's own that loses marks: its first paraphrase has none, and its second all."""
 
-    def candidates(self, texts, **asked):
+    def candidates(self, texts, **options):
         return [
             [
-                Candidate(said, "beam", rank=rank, scores=Scores(semantic=0.9))
-                for rank, said in enumerate((text.translate(dict.fromkeys(map(ord, "{}😂"))) + " today", f"So {text}"))
+                Candidate(paraphrase, "beam", rank=rank, scores=Scores(semantic=0.9))
+                for rank, paraphrase in enumerate(
+                    (text.translate(dict.fromkeys(map(ord, "{}😂"))) + " today", f"So {text}")
+                )
             ]
             for text in texts
         ]

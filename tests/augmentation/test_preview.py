@@ -28,8 +28,8 @@ def test_texts_are_shown_with_marks_and_nothing_is_html_by_itself(bigger, tmp_pa
 def test_classes_are_named():
     data = Dataset.from_dict({"text": ["we go and sleep", "Where is Tom?"], "label": [1, -1]})
     data = data.cast_column("label", ClassLabel(names=["bad", "good"]))
-    shown = Preview(toolkit.augment(data, columns="text", paraphraser=Rotations(), progress=False))._repr_html_()
-    assert all(re.search(f"<td class='value'[^>]*>{value}</td>", shown) for value in ("good", "-1"))
+    html = Preview(toolkit.augment(data, columns="text", paraphraser=Rotations(), progress=False))._repr_html_()
+    assert all(re.search(f"<td class='value'[^>]*>{value}</td>", html) for value in ("good", "-1"))
 
 
 def test_a_notebook_shows_it(bigger):
@@ -64,17 +64,17 @@ def test_the_page_can_be_filtered_and_any_text_is_text(browser, tmp_path):
     page.on("pageerror", lambda error: pytest.fail(str(error)))
     page.goto(f"file://{tmp_path}/page.html")
     check_page(page)
-    shown = page.locator(".augmented td.text:nth-child(2)")
-    assert shown.all_text_contents() == texts and page.locator(".augmented del").count() == 0
+    cells = page.locator(".augmented td.text:nth-child(2)")
+    assert cells.all_text_contents() == texts and page.locator(".augmented del").count() == 0
     assert [mark.strip() for mark in page.locator(".augmented ins").all_text_contents()] == ["a"] * 10
-    directions = shown.evaluate_all("all => all.map(one => getComputedStyle(one).direction)")
+    directions = cells.evaluate_all("all => all.map(one => getComputedStyle(one).direction)")
     assert [lang for lang, direction in zip(TEXTS, directions, strict=True) if direction == "rtl"] == ["ar"]
     assert page.inner_text("#count") == "10 of 10 shown" and "of 10 new rows in all" in page.inner_text("caption")
     page.keyboard.press("Tab")
     page.keyboard.type("<IMG")
     page.keyboard.press("Enter")
     assert page.inner_text("#count") == "1 of 10 shown" and page.url.endswith("page.html")
-    assert [text.inner_text() for text in shown.all() if text.is_visible()] == [TEXTS["es"]]
+    assert [text.inner_text() for text in cells.all() if text.is_visible()] == [TEXTS["es"]]
     page.fill("#filter", "")
     page.set_viewport_size({"width": 390, "height": 844})
     long_word = "".join(chr(ord("a") + number % 26) for number in range(30))

@@ -51,11 +51,11 @@ def test_killed_and_resumed_on_a_failing_server_it_writes_what_one_run_writes(da
             running.send_signal(signal.SIGKILL)
         assert not (tmp_path / "killed.csv").exists()
         under_way = 4
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
+        process = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+        assert process.returncode == 0, process.stderr
         times = unanswered(server.asked, FAULTS)
         assert len(times) == requests and sum(times.values()) <= requests + under_way and max(times.values()) <= 2
-        assert "replies (" in done.stderr, "tokens are told"
+        assert "replies (" in process.stderr, "tokens are told"
     assert (tmp_path / "killed.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes().replace(b"whole", b"killed")
     rows = list(csv.DictReader((tmp_path / "whole.csv").open(newline="")))
     assert len(rows) == 3 * len(TEXTS) and rows[40]["id"] == "000" and rows[40]["paraphraser"] == MODEL
@@ -67,14 +67,16 @@ def test_cost_and_batches_of_a_file(data, tmp_path, capsys, monkeypatch):
     with chat_server() as server:
         priced = ("--input_price", "100", "--output_price", "100", "--max_cost")
         assert main(flags(data, server, tmp_path / "a.csv", *priced, "0.2", "--replies_at_once", "1")) == 1
-        told = capsys.readouterr().err
-        assert "have cost 0.21 dollars, of max_cost 0.2: the same command with a higher one goes on" in told
-        asked = len(server.asked)
-        assert asked < len(TEXTS) and not (tmp_path / "a.csv").exists()
+        stderr = capsys.readouterr().err
+        assert "have cost 0.21 dollars, of max_cost 0.2: the same command with a higher one goes on" in stderr
+        request_count = len(server.asked)
+        assert request_count < len(TEXTS) and not (tmp_path / "a.csv").exists()
         assert main(flags(data, server, tmp_path / "a.csv", *priced, "5")) == 0
         assert len(server.asked) == len(TEXTS)
         assert main(flags(data, server, tmp_path / "b.csv", "--batch")) == 1
-        assert f"{len(TEXTS)} requests wait in batches: give the same command again later" in capsys.readouterr().err
+        assert (
+            f"{len(TEXTS) - 1} requests wait in batches: give the same command again later" in capsys.readouterr().err
+        )
         server.batch_status = "completed"
         assert main(flags(data, server, tmp_path / "b.csv", "--batch")) == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

@@ -33,7 +33,9 @@ def rows_with_spans(draw):
     """Rows of a text and some spans of it, most of them good."""
     rows = []
     for text in draw(st.lists(st.lists(WORDS, min_size=1, max_size=8).map(" ".join), max_size=6)):
-        places = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(lambda one: [min(one), max(one)])
+        places = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(
+            lambda ends: [min(ends), max(ends)]
+        )
         rows.append({"text": text, "spans": draw(st.lists(places, max_size=3))})
     return rows
 
@@ -57,19 +59,19 @@ def rows_with_spans(draw):
     shard=st.integers(1, 5),
 )
 def test_originals_come_first_and_new_rows_differ_only_in_their_texts(rows, copies, vary, columns, keep, limits, shard):
-    one, two, label = zip(*rows, strict=True) if rows else ((), (), ())
-    data = Dataset.from_dict({"one": [*one], "two": [*two], "label": [*label]}, features=FEATURES)
+    first, second, label = zip(*rows, strict=True) if rows else ((), (), ())
+    data = Dataset.from_dict({"one": [*first], "two": [*second], "label": [*label]}, features=FEATURES)
     limit = limits.pop("limit", None)
-    asked = {"columns": columns, "copies": copies, "vary": vary, "keep": keep, "label": "label", **limits}
-    asked |= {} if limit is None else {limit: True}
-    bigger, summary = augmented(data, asked, 1000)
-    other, counts = augmented(data, asked, shard)
-    assert other[:] == bigger[:] and counts.skipped == summary.skipped
+    options = {"columns": columns, "copies": copies, "vary": vary, "keep": keep, "label": "label", **limits}
+    options |= {} if limit is None else {limit: True}
+    bigger, summary = augmented(data, options, 1000)
+    in_shards, counts = augmented(data, options, shard)
+    assert in_shards[:] == bigger[:] and counts.skipped == summary.skipped
     assert bigger.select_columns(data.column_names)[: len(data)] == data[:]
     assert {name: bigger.features[name] for name in data.features} == data.features
     new = [row for row in bigger if row["augmented_from"] is not None]
     assert len(new) == len(bigger) - len(data) == summary.new_rows
-    made = defaultdict(list)
+    texts_by_row = defaultdict(list)
     for row in new:
         source = data[row["augmented_from"]]
         changed = [name for name in data.column_names if row[name] != source[name]]
@@ -77,10 +79,10 @@ def test_originals_come_first_and_new_rows_differ_only_in_their_texts(rows, copi
         for name in changed:
             assert row[name].strip()
             assert all(phrase in row[name] for phrase in keep or () if phrase in source[name].split(" "))
-        made[row["augmented_from"]].append(tuple(row[name] for name in columns))
+        texts_by_row[row["augmented_from"]].append(tuple(row[name] for name in columns))
     groups = 1 if vary == "together" else len(columns)
-    for some in made.values():
-        assert len(some) == len(set(some)) <= copies * groups
+    for texts in texts_by_row.values():
+        assert len(texts) == len(set(texts)) <= copies * groups
     if "max_new_rows" in limits:
         assert len(new) <= limits["max_new_rows"]
     sizes, grown = Counter(data["label"]), Counter(bigger["label"])
@@ -120,19 +122,19 @@ def test_entities_keep_their_tokens_and_tags(rows):
     for row in bigger:
         if row["augmented_from"] is not None:
             assert len(row["tokens"]) == len(row["tags"])
-            assert said(row) == said(data[row["augmented_from"]])
+            assert entity_texts(row) == entity_texts(data[row["augmented_from"]])
 
 
-def said(row):
+def entity_texts(row):
     """The tokens and tags of each entity, in any order."""
     return sorted((row["tokens"][b:e], row["tags"][b:e]) for b, e in entities(row["tags"]))
 
 
-def augmented(data, asked, shard):
+def augmented(data, options, shard):
     """The result with shards of so many rows."""
     before = containers.SHARD_ROWS
     containers.SHARD_ROWS = shard
     try:
-        return toolkit.augment(data, paraphraser=Rotations(), progress=False, with_summary=True, **asked)
+        return toolkit.augment(data, paraphraser=Rotations(), progress=False, with_summary=True, **options)
     finally:
         containers.SHARD_ROWS = before

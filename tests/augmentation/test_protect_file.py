@@ -33,29 +33,29 @@ def lossy(body):
     return json.dumps({"paraphrases": ["Now then, " + new]})
 
 
-def asked(server, *flags):
+def augment(server, *flags):
     return main(["--data", "train.csv", "--columns", "text", "--output", "new.csv", "--paraphraser", "lm", "--model",
                  MODEL, "--server", server.url, *flags])  # fmt: skip
 
 
 def test_rows_that_lose_a_piece_are_skipped_with_its_reason(train, capsys):
     with chat_server(say=lossy) as server:
-        assert asked(server, "--protect_patterns", r"art\.\w+") == 0
-    told = capsys.readouterr().err
-    assert "no paraphrase keeps a mail address of the text" in told
-    assert "no paraphrase keeps a placeholder or tag of the text" in told
-    assert "no paraphrase keeps what a pattern of the user finds of the text" in told
+        assert augment(server, "--protect_patterns", r"art\.\w+") == 0
+    stderr = capsys.readouterr().err
+    assert "no paraphrase keeps a mail address of the text" in stderr
+    assert "no paraphrase keeps a placeholder or tag of the text" in stderr
+    assert "no paraphrase keeps what a pattern of the user finds of the text" in stderr
     assert new_texts(train) == []
 
 
 def test_classes_and_patterns_are_those_of_the_flags(train, capsys):
     with chat_server(say=lossy) as server:
-        assert asked(server, "--protect", "mail", "placeholder") == 0
+        assert augment(server, "--protect", "mail", "placeholder") == 0
         assert new_texts(train) == ["Now then, Our order it is late again."], "no pattern of the user"
-    told = capsys.readouterr().err
-    assert "a mail address" in told and "a placeholder or tag" in told and "a pattern" not in told
+    stderr = capsys.readouterr().err
+    assert "a mail address" in stderr and "a placeholder or tag" in stderr and "a pattern" not in stderr
     with chat_server() as server:
-        assert asked(server, "--protect_patterns", r"art\.\w+", "--copies", "2", "--output", "more.csv") == 0
+        assert augment(server, "--protect_patterns", r"art\.\w+", "--copies", "2", "--output", "more.csv") == 0
         texts = new_texts(train, "more.csv")
         assert len(texts) == 6 and sum("jo@example.org" in text for text in texts) == 2
         assert sum("{count}" in text for text in texts) == sum("art.xx" in text for text in texts) == 2
@@ -66,7 +66,7 @@ def test_classes_and_patterns_are_those_of_the_flags(train, capsys):
         (["--protect_patterns", "["], "wanted regular expressions as protect_patterns"),
     ):
         with pytest.raises(SystemExit) as error:
-            asked(server, *flags)
+            augment(server, *flags)
         assert error.value.code == 2 and message in capsys.readouterr().err.splitlines()[-1]
 
 

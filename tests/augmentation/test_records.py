@@ -18,7 +18,7 @@ def rows_of(path):
     return read_file(str(path), "train", None)
 
 
-def written(folder, name, text, provenance=()):
+def output_text(folder, name, text, provenance=()):
     """A file written, read, and written with one new row, that of the last row with another text."""
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     rows, records = rows_of(folder / name)
@@ -26,8 +26,8 @@ def written(folder, name, text, provenance=()):
     new = rows.select([len(rows) - 1]).to_dict() | {"text": ["new, text"]} | more
     for column in PROVENANCE:
         rows = rows.add_column(column, [None] * len(rows))
-    everything = type(rows).from_dict({column: [*rows[column], *new[column]] for column in rows.column_names})
-    write_records(records, Added(everything, ["text"], "augmented_from", provenance), folder / "out")
+    all_rows = type(rows).from_dict({column: [*rows[column], *new[column]] for column in rows.column_names})
+    write_records(records, Added(all_rows, ["text"], "augmented_from", provenance), folder / "out")
     return (folder / "out").read_bytes().decode()
 
 
@@ -49,13 +49,13 @@ TABLES = {
 def test_rows_are_written_back_byte_for_byte(tmp_path, name):
     text, new = TABLES[name]
     before = text.replace("\n\n", "\n") if name.endswith("jsonl") else text
-    assert written(tmp_path, name, text) == before + ("" if before.endswith("\n") else "\n") + new
+    assert output_text(tmp_path, name, text) == before + ("" if before.endswith("\n") else "\n") + new
 
 
 def test_provenance_is_added_behind_each_record(tmp_path):
-    text = written(tmp_path, "a.csv", 'text,n\r\n"a\rb",01\r\nc', PROVENANCE)
+    text = output_text(tmp_path, "a.csv", 'text,n\r\n"a\rb",01\r\nc', PROVENANCE)
     assert text == ('text,n,augmented_from,paraphraser,score\r\n"a\rb",01,,,\r\nc,,,,\n"new, text",,1,model,0.5\r\n')
-    text = written(tmp_path, "a.jsonl", '{"text": "a", "id": 1e2}\n{ "text": "b" }', PROVENANCE)
+    text = output_text(tmp_path, "a.jsonl", '{"text": "a", "id": 1e2}\n{ "text": "b" }', PROVENANCE)
     none = '"augmented_from": null, "paraphraser": null, "score": null}\n'
     assert text.splitlines(keepends=True)[:2] == ['{"text": "a", "id": 1e2, ' + none, '{ "text": "b" , ' + none]
     new = {"text": "new, text", "augmented_from": 1, "paraphraser": "model", "score": 0.5}

@@ -71,12 +71,12 @@ def test_places_are_whole_words_and_do_not_overlap():
 
 def test_spans_are_found_again_wherever_they_stand():
     spans = read_spans(FORMS[0], TEXT)
-    said = "The Panthers lost to the Denver Broncos."
-    found = find_again(TEXT, spans, said)
-    assert [said[b:e] for b, e in found] == ["Denver Broncos", "Panthers"]
+    text = "The Panthers lost to the Denver Broncos."
+    offsets = find_again(TEXT, spans, text)
+    assert [text[b:e] for b, e in offsets] == ["Denver Broncos", "Panthers"]
     overlapping = [(0, 18), (4, 18), (11, 18)]
-    said = "In the end The Denver Broncos won."
-    assert [said[b:e] for b, e in find_again(TEXT, overlapping, said)] == [
+    text = "In the end The Denver Broncos won."
+    assert [text[b:e] for b, e in find_again(TEXT, overlapping, text)] == [
         "The Denver Broncos",
         "Denver Broncos",
         "Broncos",
@@ -84,7 +84,7 @@ def test_spans_are_found_again_wherever_they_stand():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "The Broncos of Denver beat the Panthers.",
         "The denver broncos beat the Panthers.",
@@ -92,8 +92,8 @@ def test_spans_are_found_again_wherever_they_stand():
         "The Denver Broncosaurs beat the Panthers.",
     ],
 )
-def test_a_span_that_is_not_there_exactly_as_often_is_not_found(said):
-    assert find_again(TEXT, [(4, 18), (28, 36)], said) is None
+def test_a_span_that_is_not_there_exactly_as_often_is_not_found(text):
+    assert find_again(TEXT, [(4, 18), (28, 36)], text) is None
 
 
 def test_the_second_of_two_equal_phrases_stays_the_second():

@@ -14,14 +14,14 @@ def test_tokens_are_joined_as_people_write_and_stand_where_they_are_said_to():
     assert [text[b:e] for b, e in where] == SAID
 
 
-@pytest.mark.parametrize("said", [["a b", "c"], ['"', "hi", '"'], ["&amp;", "x"], ["``", "q", "''"], ["(", "a", ")"]])
-def test_every_token_is_found_whatever_it_is(said):
-    text, where = join_tokens(said, "en")
-    assert [text[b:e] for b, e in where] == said
+@pytest.mark.parametrize("tokens", [["a b", "c"], ['"', "hi", '"'], ["&amp;", "x"], ["``", "q", "''"], ["(", "a", ")"]])
+def test_every_token_is_found_whatever_it_is(tokens):
+    text, where = join_tokens(tokens, "en")
+    assert [text[b:e] for b, e in where] == tokens
 
 
 @pytest.mark.parametrize(
-    ("tags", "found"),
+    ("tags", "expected"),
     [
         (["B-A", "B-A", "I-A"], [(0, 1), (1, 3)]),
         (["I-A", "I-A", "O"], [(0, 2)]),
@@ -30,15 +30,15 @@ def test_every_token_is_found_whatever_it_is(said):
         (["O", "O"], []),
     ],
 )
-def test_every_scheme_is_read(tags, found):
-    assert entities(tags) == found
+def test_every_scheme_is_read(tags, expected):
+    assert entities(tags) == expected
 
 
 def test_entities_keep_their_tokens_and_tags():
-    said, tags = retagged(SAID, TAGS, TAGS, "en", "O", "In New York, Smith has no job at the U.N., he said.")
-    assert len(said) == len(tags)
-    assert said[:5] == ["In", "New", "York", ",", "Smith"] and tags[:5] == ["O", "B-LOC", "I-LOC", "O", "B-PER"]
-    assert [t for t, tag in zip(said, tags, strict=True) if tag == "B-ORG"] == ["U.N."]
+    tokens, tags = retagged(SAID, TAGS, TAGS, "en", "O", "In New York, Smith has no job at the U.N., he said.")
+    assert len(tokens) == len(tags)
+    assert tokens[:5] == ["In", "New", "York", ",", "Smith"] and tags[:5] == ["O", "B-LOC", "I-LOC", "O", "B-PER"]
+    assert [t for t, tag in zip(tokens, tags, strict=True) if tag == "B-ORG"] == ["U.N."]
 
 
 def test_an_entity_that_is_lost_is_not_invented():
@@ -46,8 +46,8 @@ def test_an_entity_that_is_lost_is_not_invented():
 
 
 def test_chinese_tokens():
-    found = retagged(["我", "在", "北", "京"], [0, 0, 3, 4], ["O", "O", "B-LOC", "I-LOC"], "zh", 0, "北京是我住的地方")
-    assert found == (["北", "京", "是", "我", "住", "的", "地", "方"], [3, 4, 0, 0, 0, 0, 0, 0])
+    result = retagged(["我", "在", "北", "京"], [0, 0, 3, 4], ["O", "O", "B-LOC", "I-LOC"], "zh", 0, "北京是我住的地方")
+    assert result == (["北", "京", "是", "我", "住", "的", "地", "方"], [3, 4, 0, 0, 0, 0, 0, 0])
 
 
 def test_entities_that_would_become_one_are_refused():

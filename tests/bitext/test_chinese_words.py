@@ -41,8 +41,8 @@ def test_corpus_measures_count_words():
 def test_a_card_counts_words_and_marks():
     with database() as connection:
         texts = {"texts": [TEXT, "  Two words ", "東京に行く", ""]}
-        found = connection.execute("SELECT word_count(unnest($texts))", texts).fetchall()
-        assert found == [(5,), (2,), (1,), (1,)]
+        counts = connection.execute("SELECT word_count(unnest($texts))", texts).fetchall()
+        assert counts == [(5,), (2,), (1,), (1,)]
         assert connection.execute("SELECT spaced(NULL)").fetchall() == [(None,)]
 
 
@@ -50,8 +50,8 @@ def test_a_lexicon_has_words(tmp_path):
     (tmp_path / "pairs.tsv").write_text(f"{TEXT}\t{OTHER}\n", encoding="utf-8")
     with database() as connection:
         fill_tokens(connection, tmp_path / "pairs.tsv")
-        ((one, other),) = connection.sql("SELECT reference_words, paraphrase_words FROM tokens").fetchall()
-    assert set(one) == set(WORDS) and set(other) == {"今天", "我们", "去", "清华大学"}
+        ((reference, paraphrase),) = connection.sql("SELECT reference_words, paraphrase_words FROM tokens").fetchall()
+    assert set(reference) == set(WORDS) and set(paraphrase) == {"今天", "我们", "去", "清华大学"}
 
 
 def test_an_idf_table_has_words():

@@ -7,8 +7,8 @@ from toolkit.bitext.csv_records import csv_records, delimiter_of
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_that_of_all_records(delimiter):
-    others = "".join(sign for sign in ",;|" if sign != delimiter)
-    assert delimiter_of(["a" + delimiter + "b", f'1{delimiter}"x {others} y"', f"2{delimiter}z"]) == delimiter
+    signs = "".join(sign for sign in ",;|" if sign != delimiter)
+    assert delimiter_of(["a" + delimiter + "b", f'1{delimiter}"x {signs} y"', f"2{delimiter}z"]) == delimiter
 
 
 def test_a_quoted_field_may_have_several_lines_and_any_length():

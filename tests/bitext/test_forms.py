@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from builders.commands import clean_bitext, count_idf
-from tests.bitext.test_read import fails, put
+from tests.bitext.test_read import fails, write
 from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.bitext.read import Pair, pairs_of, read_bitext, read_blocks, read_sentences
 from toolkit.system.contents import contents_of
@@ -36,9 +36,9 @@ BOMB = (
 
 
 def archive(path, files, method=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", method) as made:
+    with zipfile.ZipFile(path, "w", method) as zip_file:
         for name, content in files.items():
-            made.writestr(name, content)
+            zip_file.writestr(name, content)
     return str(path)
 
 
@@ -105,8 +105,8 @@ def test_what_a_zip_archive_lacks_is_named(tmp_path):
     assert f"wanted a side in 'fr', got only de, en in {path}: " in line
     assert "got only de, en" in fails(ValueError, [path])  # no language was given
     assert "got only README" in fails(ValueError, [archive(tmp_path / "b.zip", {"README": b"x"})], **LANGUAGES)
-    several = archive(tmp_path / "c.zip", OPUS | {"Other.de-en.de": b"x"})
-    assert "got Demo.de-en.de, Other.de-en.de, Demo.de-en.en in" in fails(ValueError, [several], **LANGUAGES)
+    second_path = archive(tmp_path / "c.zip", OPUS | {"Other.de-en.de": b"x"})
+    assert "got Demo.de-en.de, Other.de-en.de, Demo.de-en.en in" in fails(ValueError, [second_path], **LANGUAGES)
 
 
 def test_sides_of_a_zip_archive_with_other_numbers_of_lines(tmp_path):
@@ -116,21 +116,21 @@ def test_sides_of_a_zip_archive_with_other_numbers_of_lines(tmp_path):
 
 def test_a_damaged_zip_archive(tmp_path):
     content = (tmp_path / archive(tmp_path / "a.zip", OPUS, zipfile.ZIP_STORED)).read_bytes()
-    damaged = put(tmp_path / "b.zip", content.replace(b"Welt", b"Wolt"))
+    damaged = write(tmp_path / "b.zip", content.replace(b"Welt", b"Wolt"))
     assert "wanted a whole file, got Demo.de-en.de in" in fails(ValueError, [damaged], **LANGUAGES)
     assert "Bad CRC-32" in fails(ValueError, [damaged], **LANGUAGES)
     for cut in (content[:-30], b"no archive"):
-        assert "wanted a whole zip archive" in fails(ValueError, [put(tmp_path / "c.zip", cut)], **LANGUAGES)
+        assert "wanted a whole zip archive" in fails(ValueError, [write(tmp_path / "c.zip", cut)], **LANGUAGES)
     locked = bytearray(content)
     for place in (content.index(b"PK\x03\x04") + 6, content.index(b"PK\x01\x02") + 8):
         locked[place] |= 1
-    assert "encrypted" in fails(ValueError, [put(tmp_path / "d.zip", bytes(locked))], **LANGUAGES)
+    assert "encrypted" in fails(ValueError, [write(tmp_path / "d.zip", bytes(locked))], **LANGUAGES)
 
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_tmx_csv_and_json_lines_plain_and_compressed(tmp_path, suffix):
     for name, content in (("tmx", tmx()), ("csv", csv()), ("jsonl", json_lines())):
-        path = put(tmp_path / f"a.{name}{suffix}", PACKED[suffix](b"\xef\xbb\xbf" + content))
+        path = write(tmp_path / f"a.{name}{suffix}", PACKED[suffix](b"\xef\xbb\xbf" + content))
         assert [(pair.source, pair.reference) for pair in read(path)] == ROWS, name
 
 
@@ -141,33 +141,33 @@ def test_tmx_of_several_languages_variants_and_markup(tmp_path):
 großer Hund</seg></tuv><tuv xml:lang="fr"><seg>Un chien</seg></tuv><tuv xml:lang="de-AT"><seg>Hund</seg></tuv></tu>
     <tu><tuv lang="fr"><seg>Oui</seg></tuv></tu>
     <tu><tuv lang="en"><seg/></tuv><tuv lang="de"><seg>Ja</seg></tuv></tu></body></tmx>"""
-    path = put(tmp_path / "a.tmx", body.encode())
+    path = write(tmp_path / "a.tmx", body.encode())
     assert read(path) == [Pair(1, "Ein großer Hund", "A big dog"), Pair(2, "", ""), Pair(3, "Ja", "")]
     assert read(path, source_column="de-at")[0].source == "Hund"
     assert "wanted a side in 'it', got only DE-DE, de, de-AT, en, en-GB, fr in" in fails(
         ValueError, [path], source_lang="it", lang="en"
     )
-    utf16 = put(tmp_path / "b.tmx", tmx().decode().replace("UTF-8", "UTF-16").encode("utf-16"))
+    utf16 = write(tmp_path / "b.tmx", tmx().decode().replace("UTF-8", "UTF-16").encode("utf-16"))
     assert read(utf16) == PAIRS
 
 
 def test_tmx_may_have_the_entities_of_html_where_it_names_a_declaration(tmp_path):
     units = tmx([("Ein CAFE im Park.", "A CAFE in the park.")]).replace(b"CAFE", b"caf&eacute;&nbsp;&amp; bar")
-    (row,) = read_bitext([put(tmp_path / "a.tmx", units)], **LANGUAGES)
+    (row,) = read_bitext([write(tmp_path / "a.tmx", units)], **LANGUAGES)
     assert (row.source, row.reference) == ("Ein café\xa0& bar im Park.", "A café\xa0& bar in the park.")
-    line = fails(ValueError, [put(tmp_path / "b.tmx", units.replace(b"eacute", b"company"))], **LANGUAGES)
+    line = fails(ValueError, [write(tmp_path / "b.tmx", units.replace(b"eacute", b"company"))], **LANGUAGES)
     assert line.startswith("wanted TMX with entities of HTML at most, got &company; in ")
 
 
 @pytest.mark.slow
 def test_tmx_that_declares_entities_or_is_no_xml_is_refused(tmp_path):
-    line = fails(ValueError, [put(tmp_path / "bomb.tmx", BOMB)], **LANGUAGES)
+    line = fails(ValueError, [write(tmp_path / "bomb.tmx", BOMB)], **LANGUAGES)
     assert line.startswith("wanted TMX without entities of its own, got ") and "declares 'a'" in line
     outside = tmx(head='<!DOCTYPE tmx [<!ENTITY f SYSTEM "file:///etc/passwd">]>')
-    assert "declares 'f'" in fails(ValueError, [put(tmp_path / "file.tmx", outside)], **LANGUAGES)
-    assert "well-formed TMX" in fails(ValueError, [put(tmp_path / "text.tmx", b"Ja\tYes\n")], **LANGUAGES)
-    assert "empty" in fails(ValueError, [put(tmp_path / "other.tmx", b"<html><p>Ja</p></html>")], **LANGUAGES)
-    cut = read_bitext([put(tmp_path / "cut.tmx", tmx(ROWS * 9000)[:-40])], **LANGUAGES)
+    assert "declares 'f'" in fails(ValueError, [write(tmp_path / "file.tmx", outside)], **LANGUAGES)
+    assert "well-formed TMX" in fails(ValueError, [write(tmp_path / "text.tmx", b"Ja\tYes\n")], **LANGUAGES)
+    assert "empty" in fails(ValueError, [write(tmp_path / "other.tmx", b"<html><p>Ja</p></html>")], **LANGUAGES)
+    cut = read_bitext([write(tmp_path / "cut.tmx", tmx(ROWS * 9000)[:-40])], **LANGUAGES)
     assert next(cut) == PAIRS[0]
     with pytest.raises(ValueError, match=r"well-formed TMX, got .*cut.tmx \(.* in line \d+\)"):
         list(cut)
@@ -178,65 +178,65 @@ def test_tmx_that_declares_entities_or_is_no_xml_is_refused(tmp_path):
 )
 def test_columns_are_known_by_their_names(tmp_path, names):
     paths = [
-        put(tmp_path / "a.csv", csv(",".join(names))),
-        put(tmp_path / "b.csv", csv(";".join(names), ";")),
-        put(tmp_path / "a.jsonl", json_lines(*names)),
-        put(tmp_path / "b.jsonl", json_lines(*names, nested=True) if names[0] == "de" else json_lines(*names)),
+        write(tmp_path / "a.csv", csv(",".join(names))),
+        write(tmp_path / "b.csv", csv(";".join(names), ";")),
+        write(tmp_path / "a.jsonl", json_lines(*names)),
+        write(tmp_path / "b.jsonl", json_lines(*names, nested=True) if names[0] == "de" else json_lines(*names)),
     ]
     for path in paths:
         assert [(pair.source, pair.reference) for pair in read(path)] == ROWS, path
-    tsv = put(tmp_path / "a.tsv", "\n".join("\t".join(row) for row in [names, *ROWS]).encode())
+    tsv = write(tmp_path / "a.tsv", "\n".join("\t".join(row) for row in [names, *ROWS]).encode())
     assert read(tsv) == [Pair(pair.line + 1, pair.source, pair.reference) for pair in PAIRS]
     assert [pair.line for pair in read(tsv, source_column=0, reference_column=1)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_columns_that_were_given_or_are_missing(tmp_path):
-    path = put(tmp_path / "a.csv", csv("left,right"))
+    path = write(tmp_path / "a.csv", csv("left,right"))
     assert [(p.source, p.reference) for p in read(path, source_column="left", reference_column="right")] == ROWS
     for content, name in ((csv("left,right"), "a.csv"), (json_lines("left", "right"), "a.jsonl")):
-        line = fails(ValueError, [put(tmp_path / name, content)], **LANGUAGES)
+        line = fails(ValueError, [write(tmp_path / name, content)], **LANGUAGES)
         assert "wanted column 'source', got only" in line and "left, right" in line
     assert "wanted column 'up'" in fails(ValueError, [path], "up", **LANGUAGES)
-    tsv = put(tmp_path / "a.tsv", b"id\tleft\tright\n1\tJa\tYes\n")
+    tsv = write(tmp_path / "a.tsv", b"id\tleft\tright\n1\tJa\tYes\n")
     assert read(tsv, source_column="left", reference_column="right") == [Pair(2, "Ja", "Yes")]
 
 
 def test_odd_records_are_faults(tmp_path):
     bad = b'source,reference\n"a\nb","c\td"\nonly one\n1,2,3\n\xff,x\n,\n'
     faults = [(None, "a b", "c d"), ("columns", "", ""), ("columns", "", ""), ("invalid_utf8", "\ufffd", "x")]
-    found = [(pair.fault, pair.source, pair.reference) for pair in read(put(tmp_path / "a.csv", bad))]
-    assert found == [*faults, (None, "", "")]
+    pairs = [(pair.fault, pair.source, pair.reference) for pair in read(write(tmp_path / "a.csv", bad))]
+    assert pairs == [*faults, (None, "", "")]
     records = [b'{"source": "a\\nb", "reference": "c\\td"}', b"[]", b'{"source": "x"}']
     records += [b'{"source": "\xff", "reference": "x"}', b'{"source": null, "reference": ""}']
     records += [b'{"source": 1, "reference": "x"}', b'{"source": "\\ud800", "reference": "x"}']
-    found = read(put(tmp_path / "a.jsonl", b"\n".join(records)))
-    assert [(pair.fault, pair.source, pair.reference) for pair in found[:5]] == [*faults, (None, "", "")]
-    assert [pair.fault for pair in found[5:]] == ["columns", "invalid_utf8"]
-    assert "wanted a JSON object" in fails(ValueError, [put(tmp_path / "b.jsonl", b"Ja\tYes\n")], **LANGUAGES)
-    assert "empty" in fails(ValueError, [put(tmp_path / "c.csv", b"")], **LANGUAGES)
+    pairs = read(write(tmp_path / "a.jsonl", b"\n".join(records)))
+    assert [(pair.fault, pair.source, pair.reference) for pair in pairs[:5]] == [*faults, (None, "", "")]
+    assert [pair.fault for pair in pairs[5:]] == ["columns", "invalid_utf8"]
+    assert "wanted a JSON object" in fails(ValueError, [write(tmp_path / "b.jsonl", b"Ja\tYes\n")], **LANGUAGES)
+    assert "empty" in fails(ValueError, [write(tmp_path / "c.csv", b"")], **LANGUAGES)
 
 
 def test_several_files_are_one_bitext_in_sorted_order(tmp_path):
     for number in (3, 1, 2):
-        put(tmp_path / f"part-{number}.tsv.gz", gzip.compress(b"%d\ta\n%d\tb\n" % (number, number)))
-    put(tmp_path / "part-4.csv", b"de,en\n4,a\n")
-    found = [(pair.line, pair.source) for pair in read(tmp_path / "*.tsv.gz")]
-    assert found == list(enumerate("112233", 1))
+        write(tmp_path / f"part-{number}.tsv.gz", gzip.compress(b"%d\ta\n%d\tb\n" % (number, number)))
+    write(tmp_path / "part-4.csv", b"de,en\n4,a\n")
+    lines = [(pair.line, pair.source) for pair in read(tmp_path / "*.tsv.gz")]
+    assert lines == list(enumerate("112233", 1))
     names = [tmp_path / f"part-{number}.tsv.gz" for number in (3, 1, 2)]
-    assert [(pair.line, pair.source) for pair in read(*names)] == found
+    assert [(pair.line, pair.source) for pair in read(*names)] == lines
     assert [(pair.line, pair.source) for pair in read(tmp_path / "part-4.csv", tmp_path / "*.gz")][-1] == (7, "4")
-    two = [put(tmp_path / "a.tsv", b"1\tx\n"), put(tmp_path / "b.tsv", b"2\ty\n")]
+    two = [write(tmp_path / "a.tsv", b"1\tx\n"), write(tmp_path / "b.tsv", b"2\ty\n")]
     assert read(*two) == [Pair(1, "1", "x"), Pair(2, "2", "y")]
-    aligned = [put(tmp_path / "c.tsv", b"1\n"), put(tmp_path / "d.tsv", b"2\n")]  # without a TAB
+    aligned = [write(tmp_path / "c.tsv", b"1\n"), write(tmp_path / "d.tsv", b"2\n")]  # without a TAB
     assert read(*aligned) == [Pair(1, "1", "2")]
     assert str(tmp_path / "no*.csv") in fails(FileNotFoundError, [str(tmp_path / "no*.csv")])
 
 
 def test_text_in_one_language_is_read_from_all_forms(tmp_path):
     for path, column in (
-        (put(tmp_path / "a.csv", csv("text,more")), "text"),
+        (write(tmp_path / "a.csv", csv("text,more")), "text"),
         (archive(tmp_path / "a.zip", OPUS), "de"),
-        (put(tmp_path / "a.tmx", tmx()), "de"),
+        (write(tmp_path / "a.tmx", tmx()), "de"),
     ):
         blocks = list(read_sentences([path], column))
         assert [pair.reference for block in blocks for pair in pairs_of(block)] == SIDES["de"], path
@@ -255,10 +255,10 @@ def test_the_standard_input_is_read_as_often_as_wanted(tmp_path):
             [sys.executable, "-c", code], input=text, capture_output=True, cwd=ROOT, env=ENVIRONMENT | environment
         )
 
-    done = run()
-    path = put(tmp_path / "a.tsv", gzip.compress(b"Ja\tYes\nNein\tNo\n", mtime=0))
-    assert done.stdout.decode() == f"[2, 2] {contents_of({'bitext': [path]})}\n"
-    copy = re.fullmatch(r"standard input: 0.0 MB, kept in (.*/stdin.tsv) until the end\n", done.stderr.decode())
+    process = run()
+    path = write(tmp_path / "a.tsv", gzip.compress(b"Ja\tYes\nNein\tNo\n", mtime=0))
+    assert process.stdout.decode() == f"[2, 2] {contents_of({'bitext': [path]})}\n"
+    copy = re.fullmatch(r"standard input: 0.0 MB, kept in (.*/stdin.tsv) until the end\n", process.stderr.decode())
     assert copy and not os.path.exists(copy[1])
     assert b"wanted a file with several processes, got '-'" in run(WORLD_SIZE="2").stderr
 
@@ -274,7 +274,7 @@ def test_a_changed_archive_is_another_content(tmp_path):
     ("name", "content"), [("a.tmx", tmx), ("a.csv", csv), ("a.jsonl", json_lines), ("a.zip", None)]
 )
 def test_commands_read_all_forms(tmp_path, name, content, capsys):
-    path = put(tmp_path / name, content()) if content else archive(tmp_path / name, ABOUT | OPUS)
+    path = write(tmp_path / name, content()) if content else archive(tmp_path / name, ABOUT | OPUS)
     flags = ["--source_lang", "deu", "--lang", "en-GB", "--no-check_language", "--output", str(tmp_path / "clean.tsv")]
     assert clean_bitext.main(["--bitext", path, *flags]) == 0
     assert capsys.readouterr().out.startswith(f"{tmp_path}/clean.tsv: 4 of 5 lines kept, refused: 1 as empty")
@@ -288,7 +288,7 @@ def test_reading_a_zip_archive_and_tmx_streams(tmp_path):
     """Blocks come before the whole is read, and are small."""
     rows = [(f"Satz {n}", f"sentence {n}") for n in range(150_000)]
     files = {f"A.de-en.{lang}": "".join(f"{row[n]}\n" for row in rows) for n, lang in enumerate(("de", "en"))}
-    for path in (archive(tmp_path / "a.zip", files), put(tmp_path / "a.tmx", tmx(rows))):
+    for path in (archive(tmp_path / "a.zip", files), write(tmp_path / "a.tmx", tmx(rows))):
         blocks = list(read_blocks([path], **LANGUAGES))
         assert len(blocks) > 1 and max(len(side) for block in blocks for side in block.sides) < 2 << 20
         assert sum(block.sides[0].count(b"\n") for block in blocks) == len(rows)

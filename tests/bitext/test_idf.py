@@ -66,9 +66,9 @@ def test_no_file_is_one_error(tmp_path):
 def test_what_is_no_table_is_one_error(tmp_path, content, fault, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    with pytest.raises(ValueError, match=f"wanted an IDF table .*{name} .*{fault}.*: make one with parabank") as caught:
+    with pytest.raises(ValueError, match=f"wanted an IDF table .*{name} .*{fault}.*: make one with parabank") as error:
         read_idf(path)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

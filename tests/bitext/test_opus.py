@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import os
 import random
 
 import pytest
@@ -80,8 +81,8 @@ def test_other_codes_and_the_other_direction(opus, tmp_path, capsys):
 def test_a_cut_connection_goes_on_where_it_was(opus, tmp_path, capsys):
     opus.faults.append([r"\.zip", "cut", 2])
     assert fetch(tmp_path) == 0
-    first, *others = [part for path, part in opus.requests if path.endswith(".zip")]
-    starts = [int(part.removeprefix("bytes=").removesuffix("-")) for part in others]
+    first, *parts = [part for path, part in opus.requests if path.endswith(".zip")]
+    starts = [int(part.removeprefix("bytes=").removesuffix("-")) for part in parts]
     assert first is None and len(starts) == 2 and 0 < starts[0] < starts[1]
     assert (tmp_path / "corpora" / "Demo.de-en.v1.zip").read_bytes() == opus.content
 
@@ -96,6 +97,22 @@ def test_the_next_command_goes_on_too(opus, tmp_path, capsys):
     assert len(files(tmp_path)) == 2
 
 
+def test_a_command_that_was_killed_at_its_end_goes_on_too(opus, tmp_path, monkeypatch):
+    replace = os.replace
+
+    def interrupt(source, target):
+        if str(target).endswith(".zip"):
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    assert fetch(tmp_path) == 130
+    monkeypatch.setattr(os, "replace", replace)
+    assert fetch(tmp_path) == 0
+    assert (tmp_path / "corpora" / "Demo.de-en.v1.zip").read_bytes() == opus.content
+    assert len(files(tmp_path)) == 2
+
+
 def test_a_server_without_parts_begins_anew(opus, tmp_path):
     opus.parts = False
     opus.faults.append([r"\.zip", "cut", 1])
@@ -103,10 +120,10 @@ def test_a_server_without_parts_begins_anew(opus, tmp_path):
     assert (tmp_path / "corpora" / "Demo.de-en.v1.zip").read_bytes() == opus.content
 
 
-@pytest.mark.parametrize("kept", [b"the beginning of another file", b"x" * 9_000_000])
-def test_what_is_left_of_another_file_is_fetched_anew(opus, tmp_path, kept):
+@pytest.mark.parametrize("content", [b"the beginning of another file", b"x" * 9_000_000])
+def test_what_is_left_of_another_file_is_fetched_anew(opus, tmp_path, content):
     (tmp_path / "corpora").mkdir()
-    (tmp_path / "corpora" / ".Demo.de-en.v1.zip.part").write_bytes(kept)
+    (tmp_path / "corpora" / ".Demo.de-en.v1.zip.part").write_bytes(content)
     assert fetch(tmp_path) == 0
     assert (tmp_path / "corpora" / "Demo.de-en.v1.zip").read_bytes() == opus.content
 
@@ -129,14 +146,14 @@ def test_a_wrong_size_and_a_damaged_archive_are_errors(opus, tmp_path, capsys):
 
 def test_what_opus_lacks_is_told_with_what_it_has(opus, tmp_path, capsys):
     opus.publish("Books", opus.content)
-    for words, wanted in (
+    for words, message in (
         (("Tatoeba", "de", "en"), "wanted a corpus Tatoeba in de and en, got none: OPUS has Books, Demo"),
         (("demo", "de", "en"), "got none: did you mean Demo? OPUS has Books, Demo"),
         (("Demo", "de", "fr"), "wanted a corpus Demo in de and fr, got none: OPUS has nothing in these languages"),
         (("Demo", "de", "en", "--version", "v9"), "wanted v9 of Demo in de and en, got none: OPUS has v1"),
     ):
         assert fetch(tmp_path, *words) == 1
-        assert wanted in error(capsys)
+        assert message in error(capsys)
     assert not (tmp_path / "corpora").exists()
 
 
@@ -144,7 +161,7 @@ def test_errors_of_the_server_are_one_line(opus, tmp_path, capsys, monkeypatch):
     opus.faults.append(["opusapi", 503, 2])  # a fault that passes
     assert fetch(tmp_path) == 0
     capsys.readouterr()
-    for path, fault, wanted in (
+    for path, fault, message in (
         ("opusapi", 500, "500"),
         (r"\.zip", 403, "403"),
         (r"\.zip", 404, "wanted an existing file, got http://127.0.0.1"),
@@ -152,7 +169,7 @@ def test_errors_of_the_server_are_one_line(opus, tmp_path, capsys, monkeypatch):
     ):
         opus.faults = [[path, fault, 9]]
         assert fetch_opus.main(["Demo", "de", "en", "--output", str(tmp_path / "other")]) == 1
-        assert wanted in error(capsys)
+        assert message in error(capsys)
     opus.faults = []
     opus.files["/opusapi2/"] = b"<html>"
     monkeypatch.setenv(ADDRESS, f"{opus.url}/opusapi2/")

@@ -35,21 +35,21 @@ def wrapped(paragraphs, width=60):
     """Paragraphs as books on the net have them: wrapped lines, and empty lines between paragraphs."""
     import textwrap
 
-    return "\n\n".join(textwrap.fill(one, width) for one in paragraphs) + "\n"
+    return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs) + "\n"
 
 
 @pytest.mark.parametrize("text", ["\n".join(BOOK), wrapped(BOOK), wrapped(BOOK).replace("\n", "\r\n")])
 def test_sentences_of_a_length_with_the_text_around_them(tmp_path, text):
-    found = passages(write(tmp_path, text), context=40)
-    assert [one.sentence for one in found] == [
+    result = passages(write(tmp_path, text), context=40)
+    assert [passage.sentence for passage in result] == [
         "It was a dark night in the middle of the long winter, and nobody was on the road.",
         'Then she said, "We cannot go on like this any longer, my dear friend of old."',
         "Nobody had ever seen the old house by the river with its doors and windows open.",
     ]
-    assert [one.number for one in found] == [2, 4, 6] and {one.origin for one in found} == {"book"}
-    assert found[0].before == "CHAPTER I" and found[0].after == 'He waited. Then she said, "We cannot go'
-    assert found[1].before == "and nobody was on the road. He waited." and found[1].after.startswith("You know it.")
-    assert found[2].after == "The end."
+    assert [passage.number for passage in result] == [2, 4, 6] and {passage.origin for passage in result} == {"book"}
+    assert result[0].before == "CHAPTER I" and result[0].after == 'He waited. Then she said, "We cannot go'
+    assert result[1].before == "and nobody was on the road. He waited." and result[1].after.startswith("You know it.")
+    assert result[2].after == "The end."
 
 
 def test_a_book_of_project_gutenberg_without_its_frame(tmp_path):
@@ -68,18 +68,18 @@ def test_folders_globs_and_compressed_files(tmp_path):
         "Not a book, but a note that is longer than sixty characters, so that it counts."
     )
     for text in (str(tmp_path), f"{tmp_path}/*.txt*"):
-        found = passages(text)
-        assert [one.origin for one in found] == ["a"] * 3 + ["b"] * 3
-        assert len(drawn((one.sentence for one in found), 9, 0)) == 3, "equal sentences are one"
+        result = passages(text)
+        assert [passage.origin for passage in result] == ["a"] * 3 + ["b"] * 3
+        assert len(drawn((passage.sentence for passage in result), 9, 0)) == 3, "equal sentences are one"
 
 
 def test_a_sample_does_not_depend_on_the_order_of_the_books(tmp_path):
     lines = [f"The house with number {n} in the long street was painted by the people of the town." for n in range(50)]
-    one = passages(write(tmp_path, "\n".join(lines), "one.txt"))
-    other = passages(write(tmp_path, "\n".join(reversed(lines)), "two.txt"))
+    first = passages(write(tmp_path, "\n".join(lines), "one.txt"))
+    second = passages(write(tmp_path, "\n".join(reversed(lines)), "two.txt"))
     samples = [
-        {p.sentence for p in some if draw_key(p.sentence, seed) in drawn((p.sentence for p in some), 20, seed)}
-        for some, seed in ((one, 7), (other, 7), (one, 8))
+        {p.sentence for p in group if draw_key(p.sentence, seed) in drawn((p.sentence for p in group), 20, seed)}
+        for group, seed in ((first, 7), (second, 7), (first, 8))
     ]
     assert len(samples[0]) == 20 and samples[0] == samples[1] != samples[2]
 
@@ -98,20 +98,20 @@ def test_books_of_one_name_are_told_apart_by_their_folders(tmp_path):
 def test_datasets_of_one_name_are_told_apart_and_no_record_has_the_name_of_a_file(tmp_path):
     for name in ("a/shelf", "b/shelf"):
         datasets.Dataset.from_dict({"text": ["\n".join(BOOK)]}).save_to_disk(str(tmp_path / name))
-    both = [str(tmp_path / name / "shelf") for name in "ab"]
-    assert [book.name for book in read_books(both, "en")] == ["a/shelf-1", "b/shelf-1"]
+    paths = [str(tmp_path / name / "shelf") for name in "ab"]
+    assert [book.name for book in read_books(paths, "en")] == ["a/shelf-1", "b/shelf-1"]
     write(tmp_path, BOOK[1], "shelf-1.txt")
     with pytest.raises(ValueError, match=r"wanted a name for each book, got .*shelf-1.txt and the records of shelf"):
-        list(read_books([both[0], str(tmp_path / "shelf-1.txt")], "en"))
+        list(read_books([paths[0], str(tmp_path / "shelf-1.txt")], "en"))
 
 
 def test_a_dataset_has_a_book_in_each_record(tmp_path):
     datasets.Dataset.from_dict({"title": ["A", "B"], "text": ["\n".join(BOOK), wrapped(BOOK)]}).save_to_disk(
         str(tmp_path / "shelf")
     )
-    found = passages(tmp_path / "shelf")
-    assert [one.origin for one in found] == ["shelf-1"] * 3 + ["shelf-2"] * 3
-    assert [one.sentence for one in found[:3]] == [one.sentence for one in found[3:]]
+    result = passages(tmp_path / "shelf")
+    assert [passage.origin for passage in result] == ["shelf-1"] * 3 + ["shelf-2"] * 3
+    assert [passage.sentence for passage in result[:3]] == [passage.sentence for passage in result[3:]]
     with pytest.raises(ValueError, match=r"wanted column 'body', got only title, text in .*shelf: name the column"):
         list(read_books([str(tmp_path / "shelf")], "en", "body"))
     with pytest.raises(ValueError, match="wanted split 'train' of a dataset, got nobody/shelf, which does not load"):
@@ -146,7 +146,7 @@ def test_no_text_is_an_error(tmp_path):
 
 @given(st.lists(st.text(alphabet="abC .,?!\"“”'", max_size=80), max_size=6))
 def test_any_text_gives_sentences_of_it(paragraphs):
-    text = [" ".join(one.split()) for one in paragraphs]
+    text = [" ".join(string.split()) for string in paragraphs]
     for paragraph in text:
         for sentence in sentences_of(paragraph, "en"):
             assert sentence.strip('"“”') in paragraph and sentence == sentence.strip() != ""

@@ -22,7 +22,7 @@ NESTED = pa.table(
 )
 
 
-def put(path, data):
+def write(path, data):
     """Write bytes, making the folder; return the path as text."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -49,28 +49,35 @@ def fails(kind, *arguments, **settings):
     [("a.tsv", bytes), ("a.txt", bytes), ("a.tsv.gz", gzip.compress), ("a.tsv.zst", zstandard.compress)],
 )
 def test_tsv_plain_and_compressed(tmp_path, name, pack):
-    assert list(read_bitext([put(tmp_path / name, pack(TSV))])) == PAIRS
+    assert list(read_bitext([write(tmp_path / name, pack(TSV))])) == PAIRS
+
+
+@pytest.mark.parametrize("name", ["A.CSV", "a.Csv", "A.CSV.GZ"])
+def test_a_suffix_in_capital_letters_is_the_same(tmp_path, name):
+    data = b"source,reference\nHallo!,Hello!\n"
+    path = write(tmp_path / name, gzip.compress(data) if name.endswith("GZ") else data)
+    assert list(read_bitext([path])) == [Pair(1, "Hallo!", "Hello!")]
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
 def test_concatenated_compressed_parts_are_all_read(tmp_path, suffix, pack):
-    path = put(tmp_path / f"a.tsv.{suffix}", pack(TSV) + pack(TSV))
+    path = write(tmp_path / f"a.tsv.{suffix}", pack(TSV) + pack(TSV))
     assert [p.source for p in read_bitext([path])] == SOURCES * 2
 
 
 def test_tsv_columns_and_windows_line_ends(tmp_path):
-    path = put(tmp_path / "a.tsv", b"1\tHi\tHallo\r\n2\tYes\tJa\r\n")
+    path = write(tmp_path / "a.tsv", b"1\tHi\tHallo\r\n2\tYes\tJa\r\n")
     expected = [Pair(1, "Hallo", "Hi"), Pair(2, "Ja", "Yes")]
     assert list(read_bitext([path], 2, 1)) == expected
     assert list(read_bitext([path], "2", "1")) == expected  # as a command line gives them
 
 
 def test_tsv_without_last_line_end(tmp_path):
-    assert list(read_bitext([put(tmp_path / "a.tsv", b"Ja\tYes")])) == [Pair(1, "Ja", "Yes")]
+    assert list(read_bitext([write(tmp_path / "a.tsv", b"Ja\tYes")])) == [Pair(1, "Ja", "Yes")]
 
 
 def test_bad_lines_are_marked_and_reading_goes_on(tmp_path):
-    path = put(tmp_path / "a.tsv", b"caf\xe9\tcoffee\nno tab\n\nJa\t\xffYes\nJa\tYes\n")
+    path = write(tmp_path / "a.tsv", b"caf\xe9\tcoffee\nno tab\n\nJa\t\xffYes\nJa\tYes\n")
     assert list(read_bitext([path])) == [
         Pair(1, "caf\ufffd", "coffee", "invalid_utf8"),
         Pair(2, "no tab", "", "columns"),
@@ -81,18 +88,18 @@ def test_bad_lines_are_marked_and_reading_goes_on(tmp_path):
 
 
 def test_invalid_utf8_in_a_column_that_is_not_read_is_no_fault(tmp_path):
-    assert list(read_bitext([put(tmp_path / "a.tsv", b"Ja\tYes\t\xff\n")])) == [Pair(1, "Ja", "Yes")]
+    assert list(read_bitext([write(tmp_path / "a.tsv", b"Ja\tYes\t\xff\n")])) == [Pair(1, "Ja", "Yes")]
 
 
 def test_two_aligned_files_with_any_suffix(tmp_path):
-    source = put(tmp_path / "a.de", "".join(f"{s}\n" for s in SOURCES).encode())
-    reference = put(tmp_path / "a.en.gz", gzip.compress("".join(f"{r}\n" for r in REFERENCES).encode()))
+    source = write(tmp_path / "a.de", "".join(f"{s}\n" for s in SOURCES).encode())
+    reference = write(tmp_path / "a.en.gz", gzip.compress("".join(f"{r}\n" for r in REFERENCES).encode()))
     assert list(read_bitext([source, reference])) == PAIRS
 
 
 @pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (0, 2), (3, 4)])
 def test_unequal_line_counts_names_both(tmp_path, left, right):
-    paths = [put(tmp_path / "a.de", b"Ja\n" * left), put(tmp_path / "a.en", b"Yes\n" * right)]
+    paths = [write(tmp_path / "a.de", b"Ja\n" * left), write(tmp_path / "a.en", b"Yes\n" * right)]
     text = fails(ValueError, paths)
     assert f"{left} in {paths[0]}" in text and f"{right} in {paths[1]}" in text
 
@@ -134,21 +141,21 @@ def test_local_dataset_directory(tmp_path, folder):
 
 
 def test_local_dataset_of_json_lines_with_nested_column(tmp_path):
-    put(tmp_path / "train.jsonl", "".join(json.dumps(r) + "\n" for r in NESTED.to_pylist()).encode())
+    write(tmp_path / "train.jsonl", "".join(json.dumps(r) + "\n" for r in NESTED.to_pylist()).encode())
     assert list(read_bitext([str(tmp_path)], "translation.de", "translation.en")) == PAIRS
 
 
 def test_dataset_written_by_save_to_disk(tmp_path):
-    one = datasets.Dataset(TABLE)
-    one.save_to_disk(str(tmp_path / "one"))
-    datasets.DatasetDict({"test": one}).save_to_disk(str(tmp_path / "many"))
+    dataset = datasets.Dataset(TABLE)
+    dataset.save_to_disk(str(tmp_path / "one"))
+    datasets.DatasetDict({"test": dataset}).save_to_disk(str(tmp_path / "many"))
     assert list(read_bitext([str(tmp_path / "one")])) == PAIRS
     assert list(read_bitext([str(tmp_path / "many")], data_split="test")) == PAIRS
     assert "'train'" in fails(ValueError, [str(tmp_path / "many")])
 
 
 def test_dataset_null_is_an_empty_text(tmp_path):
-    put(tmp_path / "train.jsonl", b'{"source": "Ja", "reference": "Yes"}\n{"source": null, "reference": "No"}\n')
+    write(tmp_path / "train.jsonl", b'{"source": "Ja", "reference": "Yes"}\n{"source": null, "reference": "No"}\n')
     assert list(read_bitext([str(tmp_path)])) == [Pair(1, "Ja", "Yes"), Pair(2, "", "No")]
 
 
@@ -174,12 +181,12 @@ def test_missing_split_and_empty_directory(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.zst"])
 def test_empty_file(tmp_path, name):
-    assert "empty" in fails(ValueError, [put(tmp_path / name, b"")])
+    assert "empty" in fails(ValueError, [write(tmp_path / name, b"")])
 
 
 def test_two_empty_files_and_empty_parquet(tmp_path):
     pq.write_table(TABLE.slice(0, 0), tmp_path / "train.parquet")
-    aligned = [put(tmp_path / "a.de", b""), put(tmp_path / "a.en", b"")]
+    aligned = [write(tmp_path / "a.de", b""), write(tmp_path / "a.en", b"")]
     for bitext in (aligned, [str(tmp_path / "train.parquet")]):
         assert "empty" in fails(ValueError, bitext)
 
@@ -187,38 +194,38 @@ def test_two_empty_files_and_empty_parquet(tmp_path):
 def test_dataset_without_records_or_with_a_broken_file(tmp_path):
     (tmp_path / "parquet").mkdir()
     pq.write_table(TABLE.slice(0, 0), tmp_path / "parquet" / "train.parquet")
-    put(tmp_path / "broken" / "train.parquet", b"Ja")
-    put(tmp_path / "json" / "train.jsonl", b"")
-    put(tmp_path / "no-json" / "train.jsonl", b"Ja\n")
+    write(tmp_path / "broken" / "train.parquet", b"Ja")
+    write(tmp_path / "json" / "train.jsonl", b"")
+    write(tmp_path / "no-json" / "train.jsonl", b"Ja\n")
     for name in ("parquet", "broken", "json", "no-json"):
         assert name in fails(ValueError, [str(tmp_path / name)])
 
 
 def test_only_an_empty_line_is_not_an_empty_file(tmp_path):
-    assert list(read_bitext([put(tmp_path / "a.de", b"\n"), put(tmp_path / "a.en", b"\n")])) == [Pair(1, "", "")]
+    assert list(read_bitext([write(tmp_path / "a.de", b"\n"), write(tmp_path / "a.en", b"\n")])) == [Pair(1, "", "")]
 
 
 @pytest.mark.parametrize("name", ["lost.tsv", "lost.tsv.gz", "lost.parquet", "lost-*.parquet", "lost"])
 def test_lost_file(tmp_path, name):
     path = str(tmp_path / name)
     assert path in fails(FileNotFoundError, [path])
-    assert path in fails(FileNotFoundError, [put(tmp_path / "a.de", b"Ja\n"), path])
+    assert path in fails(FileNotFoundError, [write(tmp_path / "a.de", b"Ja\n"), path])
 
 
 @pytest.mark.parametrize("name", ["a.doc", "a.gz", "noSuffix"])
 def test_unknown_suffix_lists_the_known(tmp_path, name):
-    assert ".tsv, .txt, .parquet" in fails(ValueError, [put(tmp_path / name, b"Ja\tYes\n")])
+    assert ".tsv, .txt, .parquet" in fails(ValueError, [write(tmp_path / name, b"Ja\tYes\n")])
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
 def test_damaged_compression(tmp_path, suffix, pack):
     many = b"".join(b"%d\t%d\n" % (i, i * i) for i in range(5000))
-    assert "whole file" in fails(ValueError, [put(tmp_path / f"cut.tsv.{suffix}", pack(many)[:-100])])
-    assert [pair.reference for pair in read_bitext([put(tmp_path / f"plain.tsv.{suffix}", b"Ja\tYes\n")])] == ["Yes"]
+    assert "whole file" in fails(ValueError, [write(tmp_path / f"cut.tsv.{suffix}", pack(many)[:-100])])
+    assert [pair.reference for pair in read_bitext([write(tmp_path / f"plain.tsv.{suffix}", b"Ja\tYes\n")])] == ["Yes"]
 
 
 def test_parquet_that_is_none(tmp_path):
-    assert "Parquet" in fails(ValueError, [put(tmp_path / "a.parquet", b"Ja\tYes\n")])
+    assert "Parquet" in fails(ValueError, [write(tmp_path / "a.parquet", b"Ja\tYes\n")])
 
 
 @pytest.mark.parametrize("bitext", ["ab", []])
@@ -227,25 +234,25 @@ def test_a_text_or_nothing_instead_of_files(bitext):
 
 
 def test_columns_of_the_wrong_kind(tmp_path):
-    tsv = put(tmp_path / "a.tsv", TSV)
+    tsv = write(tmp_path / "a.tsv", TSV)
     pq.write_table(TABLE, tmp_path / "a.parquet")
     assert "number" in fails(ValueError, [tsv], "de", "en")
     assert "number" in fails(ValueError, [tsv], -1)
     assert "name" in fails(ValueError, [str(tmp_path / "a.parquet")], 0, 1)
-    source = put(tmp_path / "a.de", b"Ja\n")
+    source = write(tmp_path / "a.de", b"Ja\n")
     assert "no columns" in fails(ValueError, [source, tsv], 0, 1)
     assert "two text files" in fails(ValueError, [source, str(tmp_path / "a.parquet")])
 
 
 def test_an_unusable_bitext_is_an_error_at_the_call(tmp_path):
     with pytest.raises(ValueError):
-        read_bitext([put(tmp_path / "a.tsv", b"")])  # no pair has been asked for
+        read_bitext([write(tmp_path / "a.tsv", b"")])  # no pair has been asked for
 
 
 def test_reading_streams(tmp_path):
     """The first pairs come before the damage at the end of the file is met."""
     many = b"".join(b"%d\t%d\n" % (i, i * i) for i in range(50_000))
-    pairs = read_bitext([put(tmp_path / "a.tsv.gz", gzip.compress(many)[:-50])])
+    pairs = read_bitext([write(tmp_path / "a.tsv.gz", gzip.compress(many)[:-50])])
     assert [p.line for p in itertools.islice(pairs, 1000)] == list(range(1, 1001))
     with pytest.raises(ValueError):
         list(pairs)

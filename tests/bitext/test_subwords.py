@@ -9,7 +9,7 @@ from toolkit.bitext.subwords import EOS, MANY, UNK, Pieces
 TEXTS = [english for _, english in pairs(3 * MANY)]
 
 
-def trained(path, **options) -> SentencePieceProcessor:
+def train(path, **options) -> SentencePieceProcessor:
     """A small model of the demo's text."""
     SentencePieceTrainer.train(
         input=str(DEMO), model_prefix=str(path), vocab_size=600, eos_id=EOS, unk_id=UNK, bos_id=-1, pad_id=2,
@@ -23,8 +23,8 @@ def vocabulary(processor: SentencePieceProcessor) -> dict[str, int]:
 
 
 def sentencepieces_own(pieces: Pieces, ids: list[int]) -> str:
-    said = [pieces.names[i] for i in ids if i not in (EOS, UNK)]
-    return str(pieces.processor.decode_pieces(said)).strip()
+    names = [pieces.names[i] for i in ids if i not in (EOS, UNK)]
+    return str(pieces.processor.decode_pieces(names)).strip()
 
 
 def test_decoded_texts_are_sentencepieces_own():
@@ -36,7 +36,7 @@ def test_decoded_texts_are_sentencepieces_own():
 
 
 def test_bytes_of_a_character_are_decoded_together(tmp_path):
-    processor = trained(tmp_path / "bytes", byte_fallback=True)
+    processor = train(tmp_path / "bytes", byte_fallback=True)
     pieces = Pieces(processor, vocabulary(processor), EOS, UNK)
     texts = ["Good morning, 京都!", "😀", *TEXTS[:3]]
     assert any(processor.is_byte(i) for i in pieces.encode(texts)[0])
@@ -44,7 +44,7 @@ def test_bytes_of_a_character_are_decoded_together(tmp_path):
 
 
 def test_a_piece_that_the_model_does_not_know_is_written_as_it_is(tmp_path):
-    processor = trained(tmp_path / "joint")
+    processor = train(tmp_path / "joint")
     pieces = Pieces(processor, vocabulary(processor) | {"▁fremd": 600, "<fra>": 601}, EOS, UNK)
     ids = [pieces.encode(["We go"])[0][0], 600, 601, EOS]
     assert pieces._said and pieces.decode([ids]) == [sentencepieces_own(pieces, ids)]
@@ -53,7 +53,7 @@ def test_a_piece_that_the_model_does_not_know_is_written_as_it_is(tmp_path):
 def test_a_model_that_changes_texts_decodes_them_itself(tmp_path):
     rules = tmp_path / "rules.tsv"
     rules.write_text("41\t42\n", encoding="utf-8")  # code points: A becomes B when a text is decoded
-    processor = trained(tmp_path / "changed", denormalization_rule_tsv=str(rules))
+    processor = train(tmp_path / "changed", denormalization_rule_tsv=str(rules))
     pieces = Pieces(processor, vocabulary(processor), EOS, UNK)
     (ids,) = pieces.encode(["A dog"])
     assert pieces.decode([ids]) == [sentencepieces_own(pieces, ids)] == ["B dog"]

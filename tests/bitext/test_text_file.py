@@ -57,8 +57,8 @@ READERS = {  # how the texts of a file are read, and what the file holds
         f"{SENTENCE}\t{OTHER}\t1\n",
     ),
     "inputs to rewrite": (read_texts, f"{SENTENCE}\n{OTHER}\n"),
-    "inputs with paraphrases": (lambda path: [one.text for one in read_test(str(path))], f"{SENTENCE}\t{OTHER}\n"),
-    "outputs": (lambda path: [text for some in read_outputs(path, 1) for text in some], f"{SENTENCE}\t{OTHER}\n"),
+    "inputs with paraphrases": (lambda path: [item.text for item in read_test(str(path))], f"{SENTENCE}\t{OTHER}\n"),
+    "outputs": (lambda path: [text for texts in read_outputs(path, 1) for text in texts], f"{SENTENCE}\t{OTHER}\n"),
     "known words": (lambda path: sorted(read_words(path)), "dog\ntable\n"),
     "IDF": (lambda path: sorted(read_idf(path).df), "# sentences\t5\ndog\t2\ntable\t1\n"),
     "synonyms": (lambda path: [sorted(words) for words in _own_sets(path)], "dog\thound\ntable\tdesk\n"),
@@ -170,6 +170,13 @@ def test_a_carriage_return_in_a_long_first_line_ends_no_line(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"x" * 70_000 + b"\r" + b"y" * 10 + b"\nNein.\n")
     assert [len(line) for line in lines(str(path))] == [70_011, 5]
+
+
+def test_capital_letters_in_the_names_of_texts_make_no_difference(tmp_path):
+    for name in ("a.txt", "ALICE.TXT", "B.Txt"):
+        (tmp_path / name).write_text(f"{name}\n")
+    books = {book.name: list(book.paragraphs) for book in read_books([str(tmp_path)], "en")}
+    assert books == {"a": ["a.txt"], "ALICE": ["ALICE.TXT"], "B": ["B.Txt"]}
 
 
 def test_signs_of_patterns_in_a_path_are_letters_or_refused(tmp_path):

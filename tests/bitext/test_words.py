@@ -25,7 +25,7 @@ from toolkit.train.encoder_pairs import TextPair, number_pairs
 
 # By the rules of spaCy's English tokenizer, by hand.
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("Don't stop!", "Do|n't|stop|!"),
         ("CAN'T, won’t", "CA|N'T|,|wo|n’t"),
@@ -43,16 +43,16 @@ from toolkit.train.encoder_pairs import TextPair, number_pairs
         (" \t\n\0 ", ""),
     ],
 )
-def test_tokens(text, wanted):
-    assert tokens(text) == [token for token in wanted.split("|") if token]
+def test_tokens(text, expected):
+    assert tokens(text) == [token for token in expected.split("|") if token]
     assert token_count(text) == len(tokens(text))
     assert [text[begin:end] for begin, end in token_spans(text)] == tokens(text)
 
 
 def test_a_text_without_tokens_is_one_without_words_of_the_encoder():
     characters = [chr(n) for n in range(0x11000) if not 0xD800 <= n < 0xE000]
-    counted = (tokenize(characters).offsets[1:] > tokenize(characters).offsets[:-1]).tolist()
-    assert [token_count(character) > 0 for character in characters] == counted
+    expected = (tokenize(characters).offsets[1:] > tokenize(characters).offsets[:-1]).tolist()
+    assert [token_count(character) > 0 for character in characters] == expected
 
 
 EDGES = {
@@ -83,8 +83,8 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
     with database() as connection:
         connection.execute(REFUSED_SQL)
         refuse_by_deciles(connection, [shard], settings)
-        refused = connection.execute("SELECT reason FROM refused").fetchall()
-    assert refused == ([] if fits else [("too_long",)])
+        reasons = connection.execute("SELECT reason FROM refused").fetchall()
+    assert reasons == ([] if fits else [("too_long",)])
 
     (tmp_path / "pairs.tsv").write_text(f"we\tus\n{text.replace(chr(9), ' ')}\tthey\n", encoding="utf-8")
     with database() as connection:
@@ -113,8 +113,8 @@ def row() -> Row:
 
 def test_invented_words_are_refused_and_the_references_are_not():
     known = words_of("they have big eyes, s")
-    refused = [c.reason for c in next(refuse_unknown_words([row()], known)).candidates]
-    assert refused == [None, "unknown_word", None, None, "empty"]
+    reasons = [c.reason for c in next(refuse_unknown_words([row()], known)).candidates]
+    assert reasons == [None, "unknown_word", None, None, "empty"]
 
 
 def test_without_known_words_nothing_is_refused():

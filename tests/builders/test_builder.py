@@ -14,13 +14,13 @@ def builder(run, config="pairs"):
 @pytest.mark.parametrize("num_proc", [None, 2])
 def test_prepared_is_what_was_published(demo_run, demo_parabank, num_proc):
     for config in ("pairs", "references"):
-        made = builder(demo_run, config)
-        made.download_and_prepare(num_proc=num_proc)
+        dataset_builder = builder(demo_run, config)
+        dataset_builder.download_and_prepare(num_proc=num_proc)
         published = datasets.load_dataset(str(demo_parabank), config)
         for split in ("train", "validation", "test"):
-            assert made.as_dataset(split).to_list() == published[split].to_list()
-        assert made.info.features == published["train"].features
-        assert made.info.splits["train"].num_examples == len(published["train"])
+            assert dataset_builder.as_dataset(split).to_list() == published[split].to_list()
+        assert dataset_builder.info.features == published["train"].features
+        assert dataset_builder.info.splits["train"].num_examples == len(published["train"])
 
 
 def test_streaming(demo_run):
@@ -48,8 +48,8 @@ def test_other_shards_in_the_same_folder_are_built_anew(demo_run):
 
 
 def test_the_default_config_is_pairs(demo_run):
-    made = ParabankBuilder(data_dir=str(demo_run), cache_dir=str(demo_run.parent / "cache"))
-    assert made.config.name == "pairs"
+    dataset_builder = ParabankBuilder(data_dir=str(demo_run), cache_dir=str(demo_run.parent / "cache"))
+    assert dataset_builder.config.name == "pairs"
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):

@@ -30,15 +30,15 @@ def test_a_zip_archive_makes_the_same_shards_as_its_two_files(tmp_path):
     path = archive(tmp_path / "demo.zip", {"LICENSE": b"CC-BY"} | sides)
 
     def launch():
-        given = flags | {"bitext": path, "source_lang": "deu", "output_dir": str(tmp_path / "two" / "bank")}
-        words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+        options = flags | {"bitext": path, "source_lang": "deu", "output_dir": str(tmp_path / "two" / "bank")}
+        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         command = [PYTHON, "-m", "builders", "build", "paranmt", *words, "--processes", "2"]
         return subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
-    done = launch()
-    assert done.returncode == 0, done.stderr
-    made = shards(tmp_path / "one" / "bank")
-    assert len(made) == 4 and shards(tmp_path / "two" / "bank") == made
+    process = launch()
+    assert process.returncode == 0, process.stderr
+    expected = shards(tmp_path / "one" / "bank")
+    assert len(expected) == 4 and shards(tmp_path / "two" / "bank") == expected
     archive(path, {"LICENSE": b"CC-BY"} | sides | {"demo.de-en.de": sides["demo.de-en.de"].replace(b"ich", b"du")})
-    done = launch()
-    assert done.returncode == 1 and "content of bitext was" in done.stderr.splitlines()[-1]
+    process = launch()
+    assert process.returncode == 1 and "content of bitext was" in process.stderr.splitlines()[-1]

@@ -33,10 +33,10 @@ def test_what_is_not_usable_is_refused_and_the_rest_ranked_anew(critic, monkeypa
     if not critic:
         monkeypatch.setattr(build, "installed_critic", lambda: None)
     source = load_judge(0.1, processes())
-    (done,) = source.generate([row()])
-    found = {c.text: (c.rank, c.reason) for c in done.candidates}
-    assert found == {BAD: (None, "usable"), TRIVIAL: (None, "trivial"), GOOD: (0, None), "Our roof.": (None, "dual")}
-    scores = {c.text: c.scores for c in done.candidates}
+    (result,) = source.generate([row()])
+    outcomes = {c.text: (c.rank, c.reason) for c in result.candidates}
+    assert outcomes == {BAD: (None, "usable"), TRIVIAL: (None, "trivial"), GOOD: (0, None), "Our roof.": (None, "dual")}
+    scores = {c.text: c.scores for c in result.candidates}
     assert scores[GOOD].usable > scores[BAD].usable and scores["Our roof."].usable is None
     assert {model["role"] for model in source.models} == {"judge"}
 
@@ -46,17 +46,17 @@ def test_without_a_floor_there_is_no_judge():
 
 
 def test_ranks_follow_the_order_and_refused_candidates_have_none():
-    one = row()
-    for usable, candidate in zip((0.3, 0.9, 0.5), one.candidates, strict=False):
+    record = row()
+    for usable, candidate in zip((0.3, 0.9, 0.5), record.candidates, strict=False):
         candidate.scores.usable = usable
-    one.candidates[1].reason = "usable"
-    (done,) = rank_again([one], by_usable)
-    assert [candidate.rank for candidate in done.candidates] == [1, None, 0, None]
+    record.candidates[1].reason = "usable"
+    (result,) = rank_again([record], by_usable)
+    assert [candidate.rank for candidate in result.candidates] == [1, None, 0, None]
 
 
 def test_a_language_that_the_judge_does_not_read_and_a_floor_out_of_range():
-    wanted = {"bitext": ["b"], "source_lang": "en", "forward": "f", "backward": "b", "output_dir": "o"}
+    options = {"bitext": ["b"], "source_lang": "en", "forward": "f", "backward": "b", "output_dir": "o"}
     with pytest.raises(ValueError, match=r"wanted no min_usable for language 'de', got 0.5: the judge reads English"):
-        ParaBank2Run(**wanted, lang="de", min_usable=0.5)
+        ParaBank2Run(**options, lang="de", min_usable=0.5)
     with pytest.raises(ValueError, match=r"min_usable"):
-        ParaBank2Run(**wanted, lang="en", min_usable=1.5)
+        ParaBank2Run(**options, lang="en", min_usable=1.5)

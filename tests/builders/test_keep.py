@@ -14,7 +14,7 @@ LIMITS = {"constraint_sets": 2, "samples_per_set": 5, "clusters": 3, "paraphrase
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def parabanks(tmp_path_factory):
     """By what is kept, the parabank of the same run."""
 
     def run(keep):
@@ -33,32 +33,38 @@ def rows_of(output):
     return [row for shard in sorted(output.with_name("bank.shards").glob("rows-*")) for row in read_shard(shard)]
 
 
-def test_the_shards_keep_what_was_asked_for(made):
-    whole, chosen, two = (rows_of(made[keep]) for keep in ("all", "chosen", "2"))
+def test_the_shards_keep_what_was_asked_for(parabanks):
+    whole, winners, two = (rows_of(parabanks[keep]) for keep in ("all", "chosen", "2"))
     assert sum(len(row.candidates) for row in whole) > 2 * sum(len(row.candidates) for row in two)
     assert any(len(row.candidates) > len(row.paraphrases) + 2 for row in whole)
-    for row, without, some in zip(whole, chosen, two, strict=True):
-        assert without.candidates == [one for one in row.candidates if one.rank is not None]
-        losers = [one for one in row.candidates if one.rank is None]
-        kept = [one for one in some.candidates if one.rank is None]
-        assert some.paraphrases == row.paraphrases and len(kept) == min(2, len(losers))
-        duals = sorted((one.scores.dual for one in losers if one.scores.dual is not None), reverse=True)
-        assert sorted((one.scores.dual for one in kept if one.scores.dual is not None), reverse=True) == duals[:2]
+    for row, winners_row, two_row in zip(whole, winners, two, strict=True):
+        assert winners_row.candidates == [candidate for candidate in row.candidates if candidate.rank is not None]
+        losers = [loser for loser in row.candidates if loser.rank is None]
+        two_losers = [loser for loser in two_row.candidates if loser.rank is None]
+        assert two_row.paraphrases == row.paraphrases and len(two_losers) == min(2, len(losers))
+        duals = sorted((loser.scores.dual for loser in losers if loser.scores.dual is not None), reverse=True)
+        assert (
+            sorted((loser.scores.dual for loser in two_losers if loser.scores.dual is not None), reverse=True)
+            == duals[:2]
+        )
 
 
 @pytest.mark.parametrize("keep", ["chosen", "2"])
-def test_parabank_and_counts_are_the_same(made, keep):
-    figures = [json.loads((made[one] / "statistics.json").read_text()) for one in ("all", keep)]
+def test_parabank_and_counts_are_the_same(parabanks, keep):
+    figures = [json.loads((parabanks[choice] / "statistics.json").read_text()) for choice in ("all", keep)]
     assert figures[0] == figures[1]
     assert figures[0]["candidates"]["refused"] and figures[0]["clusters"]["clusters_per_reference"]
-    names = [sorted(path.relative_to(made[one]) for path in made[one].rglob("*.parquet")) for one in ("all", keep)]
+    names = [
+        sorted(path.relative_to(parabanks[choice]) for path in parabanks[choice].rglob("*.parquet"))
+        for choice in ("all", keep)
+    ]
     assert names[0] == names[1]
     for name in names[0]:
-        assert (made["all"] / name).read_bytes() == (made[keep] / name).read_bytes()
-    cards = [(made[one] / "README.md").read_text() for one in ("all", keep)]
-    told = r"\| `keep` \| \w+ \||, whose shards also hold what was refused"
-    assert re.sub(told, "", cards[0]) == re.sub(told, "", cards[1]) and cards[0] != cards[1]
-    assert load_parabank(made[keep].parent / "bank").num_rows == load_parabank(made["all"]).num_rows
+        assert (parabanks["all"] / name).read_bytes() == (parabanks[keep] / name).read_bytes()
+    cards = [(parabanks[choice] / "README.md").read_text() for choice in ("all", keep)]
+    pattern = r"\| `keep` \| \w+ \||, whose shards also hold what was refused"
+    assert re.sub(pattern, "", cards[0]) == re.sub(pattern, "", cards[1]) and cards[0] != cards[1]
+    assert load_parabank(parabanks[keep].parent / "bank").num_rows == load_parabank(parabanks["all"]).num_rows
 
 
 @pytest.mark.parametrize("keep", ["none", "0", "-1", "2.5", ""])
@@ -68,9 +74,9 @@ def test_what_cannot_be_kept(keep):
         ParaBank2Run(bitext=["b"], source_lang="de", lang="en", output_dir="o", forward="f", backward="b", keep=keep)
 
 
-def test_a_run_goes_on_with_what_it_began_with(made):
-    output = made["chosen"]
+def test_a_run_goes_on_with_what_it_began_with(parabanks):
+    output = parabanks["chosen"]
     settings = json.loads((output.with_name("bank.shards") / "settings.json").read_text())
-    taken = {name: value for name, value in settings.items() if name in ParaBank2Run.__dataclass_fields__}
+    fields = {name: value for name, value in settings.items() if name in ParaBank2Run.__dataclass_fields__}
     with pytest.raises(ValueError, match=r"keep was 'chosen', now '2'"):
-        build(ParaBank2Run(**taken | {"keep": "2"}))
+        build(ParaBank2Run(**fields | {"keep": "2"}))

@@ -19,7 +19,7 @@ from builders import on_ray, paranet
 from builders.pipeline import Pipeline
 from tests.conftest import demo_rows
 from tests.run.test_shard_runs import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
-from tests.run.test_shard_runs import made as made
+from tests.run.test_shard_runs import parabank as parabank
 from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from toolkit.data.shards import output_of, write_inputs
 from toolkit.system.code_version import code_version
@@ -42,35 +42,35 @@ os.replace = replace
 
 
 @pytest.fixture
-def cluster(made, monkeypatch) -> Iterator:
+def cluster(parabank, monkeypatch) -> Iterator:
     """A cluster whose first machine computes nothing. Its folder has a short path, because it holds sockets.
 
-    The warm interpreters' server has to run before it (`made`): Ray ends what one of its processes has started.
+    The warm interpreters' server has to run before it (`parabank`): Ray ends what one of its processes has started.
     """
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
     temporary = os.path.join(folder, "ray")  # where Ray also writes the cluster's address, if it exists
     os.mkdir(temporary)
-    own = {"RAY_TMPDIR": folder, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = {"RAY_TMPDIR": folder, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     # A machine whose process is gone counts as dead after five looks; one that answers slowly still has ten seconds.
-    own |= {"RAY_health_check_initial_delay_ms": "300", "RAY_health_check_period_ms": "300"}
+    environment |= {"RAY_health_check_initial_delay_ms": "300", "RAY_health_check_period_ms": "300"}
     monkeypatch.setattr(sys, "executable", PYTHON)  # with which Ray starts workers
-    for name, value in (ENVIRONMENT | own).items():
+    for name, value in (ENVIRONMENT | environment).items():
         monkeypatch.setenv(name, value)
     head = {"num_cpus": 0, "object_store_memory": MEGABYTES, "include_dashboard": False, "temp_dir": temporary}
-    started = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+    ray_cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
     try:
-        yield started
+        yield ray_cluster
     finally:
-        started.shutdown()
+        ray_cluster.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.slow
-def test_one_machine_dies_another_joins_and_the_bytes_are_the_same(cluster, made, tmp_path):
+def test_one_machine_dies_another_joins_and_the_bytes_are_the_same(cluster, parabank, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(DIE_AT_SECOND_SHARD)
-    own = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "FIRST_SHARD": str(tmp_path / "first")}
-    dying = cluster.add_node(num_cpus=1, object_store_memory=MEGABYTES, env_vars=own)
+    environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "FIRST_SHARD": str(tmp_path / "first")}
+    dying = cluster.add_node(num_cpus=1, object_store_memory=MEGABYTES, env_vars=environment)
     output = tmp_path / "bank"
     command = [*ALONE, *flags(output), "--engine", "ray", "--ray_address", cluster.address]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
@@ -78,17 +78,17 @@ def test_one_machine_dies_another_joins_and_the_bytes_are_the_same(cluster, made
             dying.all_processes["raylet"][0].process.wait(400)
             assert names(output, "rows-*") == ["rows-00000.parquet"]
             cluster.add_node(num_cpus=1, object_store_memory=MEGABYTES)
-            _, said = running.communicate(timeout=400)
+            _, stderr = running.communicate(timeout=400)
         finally:
             running.kill()
-    assert running.returncode == 0, said.decode()
-    assert b"input-00001.parquet: its worker or machine died, so another one makes it" in said
-    assert b"raylet" not in said, "Ray's own messages are not shown"
-    assert_same(output, made)
+    assert running.returncode == 0, stderr.decode()
+    assert b"input-00001.parquet: its worker or machine died, so another one makes it" in stderr
+    assert b"raylet" not in stderr, "Ray's own messages are not shown"
+    assert_same(output, parabank)
 
 
 @pytest.mark.slow
-def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_engine_goes_on(made, tmp_path):
+def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_engine_goes_on(parabank, tmp_path):
     pytest.importorskip("ray")
     output = tmp_path / "bank"
     ended = launch(ALONE, output, TERM_AT_SHARD_3.format(who="os.getpid()"), engine="ray", ray_workers=1)
@@ -98,7 +98,7 @@ def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_
     )
     again = launch(ALONE, output)
     assert again.returncode == 0, again.stderr
-    assert_same(output, made)
+    assert_same(output, parabank)
 
 
 class Fake:
@@ -147,38 +147,38 @@ def making(monkeypatch, tmp_path, fails) -> list[Path]:
 def test_after_a_shard_whose_rows_fail_those_in_flight_are_finished_and_no_other_begins(monkeypatch, tmp_path):
     rows = RuntimeError("input-00000.parquet: row 1 fails")
     inputs = making(monkeypatch, tmp_path, lambda task, worker: rows if task == "input-00000.parquet" else None)
-    sent = []
+    shards = []
     with pytest.raises(RuntimeError, match=r"input-00000.parquet: row 1 fails"):
-        on_ray.make_shards(inputs, sent.append, Fake(), Fake, most=2)
-    assert len(inputs) == 3 and sent == [output_of(inputs[1])]
+        on_ray.make_shards(inputs, shards.append, Fake(), Fake, most=2)
+    assert len(inputs) == 3 and shards == [output_of(inputs[1])]
 
 
 def test_a_worker_past_its_restarts_is_left_out_while_there_is_another(monkeypatch, capsys, tmp_path):
-    lost, asked = Fake(), []
+    lost_worker, tasks = Fake(), []
 
     def fails(task: str, worker: Fake) -> Exception | None:
-        asked.append(task)
-        again = worker is lost and asked.count("ready") > 1
+        tasks.append(task)
+        again = worker is lost_worker and tasks.count("ready") > 1
         return on_ray.Died("wanted a worker that lives") if again else None
 
     inputs = making(monkeypatch, tmp_path, fails)
-    on_ray.make_shards(inputs, lambda shard: None, lost, Fake, most=2)
+    on_ray.make_shards(inputs, lambda shard: None, lost_worker, Fake, most=2)
     assert all(output_of(path).exists() for path in inputs)
-    said = capsys.readouterr().err
-    assert "input-00000.parquet: its worker or machine died, so another one makes it" in said
-    assert "a worker died again and again, so the others go on without it" in said
+    stderr = capsys.readouterr().err
+    assert "input-00000.parquet: its worker or machine died, so another one makes it" in stderr
+    assert "a worker died again and again, so the others go on without it" in stderr
 
 
 def test_a_worker_whose_machine_is_away_for_long_is_asked_again_and_gets_shards(monkeypatch, capsys, tmp_path):
-    away, asked = Fake(), []
+    distant_worker, calls = Fake(), []
 
     def fails(task: str, worker: Fake) -> Exception | None:
-        asked.append((task, worker))
-        return on_ray.Away("unavailable") if worker is away and len(asked) < 3 * on_ray.RESTARTS else None
+        calls.append((task, worker))
+        return on_ray.Away("unavailable") if worker is distant_worker and len(calls) < 3 * on_ray.RESTARTS else None
 
     inputs = making(monkeypatch, tmp_path, fails)
-    on_ray.make_shards(inputs, lambda shard: None, away, Fake, most=1)
-    assert [task for task, _ in asked].count("ready") > 2 * on_ray.RESTARTS
+    on_ray.make_shards(inputs, lambda shard: None, distant_worker, Fake, most=1)
+    assert [task for task, _ in calls].count("ready") > 2 * on_ray.RESTARTS
     assert all(output_of(path).exists() for path in inputs) and capsys.readouterr().err.count("died") == 0
 
 
@@ -199,9 +199,10 @@ def test_a_shard_whose_worker_was_stopped_is_told_and_made_by_another(monkeypatc
     monkeypatch.setattr(on_ray, "next_done", next_done)
     on_ray.make_shards(inputs, lambda shard: None, stopped, Fake, most=2)
     assert all(output_of(path).exists() for path in inputs) and stopped in killed
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        said.count("another one makes it, too") == 1 and "input-00000.parquet: its worker has had it for 1 min" in said
+        stderr.count("another one makes it, too") == 1
+        and "input-00000.parquet: its worker has had it for 1 min" in stderr
     )
 
 
@@ -230,24 +231,26 @@ def test_no_worker_left_ends_the_run(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("alone", "cores"), [(True, 2), (False, 8)])
 def test_alone_a_worker_asks_for_no_more_cores_than_there_are(monkeypatch, alone, cores):
     pytest.importorskip("ray")
-    asked = []
+    core_counts = []
     monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 2.0})
     monkeypatch.setattr(
-        "ray.remote", lambda worker: SimpleNamespace(options=lambda **options: asked.append(options["num_cpus"]))
+        "ray.remote", lambda worker: SimpleNamespace(options=lambda **options: core_counts.append(options["num_cpus"]))
     )
     on_ray.starter(on_ray.Job(lambda state: None, 8, "all", ".", {}, {}, {}), alone)
-    assert asked == [cores]
+    assert core_counts == [cores]
 
 
 @pytest.mark.parametrize("per_gpu", [1, 2, 3, 7, 100])
 def test_workers_ask_for_parts_of_a_gpu_that_fit_together(monkeypatch, per_gpu):
     pytest.importorskip("ray")
-    asked = []
+    requests = []
     monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 16.0, "GPU": 1.0})
-    monkeypatch.setattr("ray.remote", lambda worker: SimpleNamespace(options=lambda **options: asked.append(options)))
+    monkeypatch.setattr(
+        "ray.remote", lambda worker: SimpleNamespace(options=lambda **options: requests.append(options))
+    )
     on_ray.starter(on_ray.Job(lambda state: None, 8, "all", ".", {}, {}, {}), False, per_gpu)
-    parts = round(asked[0]["num_gpus"] * 10_000)  # as Ray counts them
-    assert asked[0]["num_cpus"] == 1 and per_gpu * parts <= 10_000 < (per_gpu + 1) * parts
+    parts = round(requests[0]["num_gpus"] * 10_000)  # as Ray counts them
+    assert requests[0]["num_cpus"] == 1 and per_gpu * parts <= 10_000 < (per_gpu + 1) * parts
 
 
 class Together:
@@ -299,7 +302,13 @@ def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read
 
     monkeypatch.setattr(on_ray, "connected", lambda address: contextlib.nullcontext(True))
     monkeypatch.setattr(on_ray, "starter", starter)
-    named = {"idf": "./idf.json", "ppdb": "./ppdb.gz", "prompt": "paraphrase", "text": ["a.txt"], "bitext": ["b.tsv"]}
+    settings = {
+        "idf": "./idf.json",
+        "ppdb": "./ppdb.gz",
+        "prompt": "paraphrase",
+        "text": ["a.txt"],
+        "bitext": ["b.tsv"],
+    }
     run = SimpleNamespace(
         ray_address=None,
         dtype="auto",
@@ -309,7 +318,7 @@ def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read
         known_words=None,
         CPU_BATCHES={},
         shards_dir=".",
-        **named,
+        **settings,
     )
     read = {"idf": [Path("idf.json")], "ppdb": ["./ppdb.gz"], "text": ["a.txt"]}
     files = {**read, "prompt": [Path("of/the/toolkit.txt")], "bitext": ["b.tsv"], "known_words": []}
@@ -324,7 +333,7 @@ def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read
 @pytest.mark.parametrize("fit", [True, False])
 def test_paranet_reads_its_text_to_fit_weights(monkeypatch, fit):
     lists = []
-    monkeypatch.setattr(paranet, "build_parabank", lambda *settings, **named: lists.extend(named["lists"]))
+    monkeypatch.setattr(paranet, "build_parabank", lambda *settings, **options: lists.extend(options["lists"]))
     folders = {"infiller": "i", "fluency_model": "f", "semantic_model": "s"}
     run = paranet.ParaNetRun(text=["a.txt"], lang="en", output_dir="bank", fit_weights=fit, **folders)
     paranet.build(run)
@@ -375,6 +384,6 @@ def test_a_machine_with_another_model_or_toolkit_is_refused(tmp_path, monkeypatc
     job = on_ray.Job(
         lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, code_version() | {"sources": "0", "numpy": "1"}
     )
-    said = r": wanted the code of the machine with the command, sources 0, got \w+; numpy 1, got \S+: install the same"
-    with pytest.raises(RuntimeError, match=said):
+    text = r": wanted the code of the machine with the command, sources 0, got \w+; numpy 1, got \S+: install the same"
+    with pytest.raises(RuntimeError, match=text):
         on_ray.Worker(job).ready()

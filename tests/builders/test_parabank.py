@@ -31,14 +31,14 @@ def idf_path(tmp_path_factory):
 
 
 def settings(output, idf_path, **changed):
-    kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 12, "shard_rows": 3, "threads": 1}
+    source = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 12, "shard_rows": 3, "threads": 1}
     models = {"forward": str(folder() / "de-en"), "idf": str(idf_path), "dtype": "float32"}
-    return {**kept, **models, "output_dir": str(output), "beam": 4, "batch_rows": 60, **changed}
+    return {**source, **models, "output_dir": str(output), "beam": 4, "batch_rows": 60, **changed}
 
 
 def flags(output, idf_path, **changed):
-    chosen = settings(output, idf_path, **changed) | {"bitext": str(DEMO)}
-    return [part for key, value in chosen.items() for part in (f"--{key}", str(value))]
+    options = settings(output, idf_path, **changed) | {"bitext": str(DEMO)}
+    return [part for key, value in options.items() for part in (f"--{key}", str(value))]
 
 
 def launch(program, output, idf_path, before="", **changed):
@@ -58,21 +58,21 @@ def launch(program, output, idf_path, before="", **changed):
 
 
 @pytest.fixture(scope="module")
-def made(idf_path, tmp_path_factory):
+def parabank(idf_path, tmp_path_factory):
     """All 37 systems on twelve references, in one process."""
     output = tmp_path_factory.mktemp("parabank") / "bank"
-    done = launch([PYTHON], output, idf_path, systems="all", ppdb=PPDB)
-    assert done.returncode == 0, done.stderr
+    process = launch([PYTHON], output, idf_path, systems="all", ppdb=PPDB)
+    assert process.returncode == 0, process.stderr
     return output
 
 
 @pytest.mark.slow
 def test_a_table_that_no_word_passes_is_one_line_and_not_recorded(idf_path, tmp_path):
-    other = tmp_path / "other.tsv"
-    write_idf(other, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
-    done = launch([PYTHON], tmp_path / "bank", other, systems="evaluated")
-    assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("parabank build")]
+    table = tmp_path / "other.tsv"
+    write_idf(table, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
+    process = launch([PYTHON], tmp_path / "bank", table, systems="evaluated")
+    assert process.returncode == 1
+    (line,) = [line for line in process.stderr.splitlines() if line.startswith("parabank build")]
     assert "got no word that passes these limits in 12 references: give --idf a table" in line
     build(ParaBankRun(**settings(tmp_path / "bank", idf_path, systems="17", limit=3)))  # the corrected command
 
@@ -81,8 +81,8 @@ def rows_of(output):
     return [row for shard in sorted(output.with_name("bank.shards").glob("rows-*")) for row in read_shard(shard)]
 
 
-def test_every_text_names_the_systems_that_reached_it_and_meets_their_constraints(made):
-    rows = rows_of(made)
+def test_every_text_names_the_systems_that_reached_it_and_meets_their_constraints(parabank):
+    rows = rows_of(parabank)
     assert [(row.source, row.reference) for row in rows] == pairs(12)
     systems = {origin.recipe for row in rows for c in row.candidates for origin in c.origins}
     assert systems >= {str(n) for n in range(1, 35)}
@@ -99,37 +99,37 @@ def test_every_text_names_the_systems_that_reached_it_and_meets_their_constraint
     assert sum(len(row.paraphrases) for row in rows) > 40, "nothing would be compared"
 
 
-def test_ranks_follow_the_predicted_judgment(made):
-    for row in rows_of(made):
+def test_ranks_follow_the_predicted_judgment(parabank):
+    for row in rows_of(parabank):
         scores = [c.scores.judgment for c in row.paraphrases]
-        wanted = predict([row.reference] * len(scores), [c.text for c in row.paraphrases])
-        assert [math.nan if score is None else score for score in scores] == pytest.approx(wanted, nan_ok=True)
-        judged = [score for score in wanted if score == score]
-        assert judged == sorted(judged, reverse=True) == wanted[: len(judged)]
+        expected = predict([row.reference] * len(scores), [c.text for c in row.paraphrases])
+        assert [math.nan if score is None else score for score in scores] == pytest.approx(expected, nan_ok=True)
+        judged = [score for score in expected if score == score]
+        assert judged == sorted(judged, reverse=True) == expected[: len(judged)]
 
 
-def test_the_card_counts_what_each_system_reached(made):
-    card, statistics = (made / "README.md").read_text(), json.loads((made / "statistics.json").read_text())
-    rows = rows_of(made)
+def test_the_card_counts_what_each_system_reached(parabank):
+    card, statistics = (parabank / "README.md").read_text(), json.loads((parabank / "statistics.json").read_text())
+    rows = rows_of(parabank)
     for line in statistics["systems"]:
         of = [c for row in rows for c in row.candidates for o in c.origins if o.recipe == line["recipe"]]
         assert line["paraphrases"] == sum(c.rank is not None for c in of)
         assert f"| {line['recipe']} | {line['references']} | {line['candidates']} | {line['unmet']} |" in card
     assert "{{" not in card and "Undefined" not in card
-    published = datasets.load_dataset(str(made), "pairs", cache_dir=str(made.parent / "cache"))
+    published = datasets.load_dataset(str(parabank), "pairs", cache_dir=str(parabank.parent / "cache"))
     assert sum(map(len, published.values())) == statistics["total"]["pairs"]
 
 
 @pytest.mark.slow
-def test_two_processes_and_a_kill_make_the_same_bytes(made, idf_path, tmp_path):
+def test_two_processes_and_a_kill_make_the_same_bytes(parabank, idf_path, tmp_path):
     output = tmp_path / "bank"
     ranks = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     killed = launch([PYTHON], output, idf_path, KILL_AT_SHARD_3, systems="all", ppdb=PPDB)
     assert killed.returncode == -signal.SIGKILL
-    done = launch(ranks, output, idf_path, systems="all", ppdb=PPDB)
-    assert done.returncode == 0, done.stderr
-    found, wanted = contents(output), contents(made)
-    assert sorted(found) == sorted(wanted) and [n for n in wanted if found[n] != wanted[n]] == []
+    process = launch(ranks, output, idf_path, systems="all", ppdb=PPDB)
+    assert process.returncode == 0, process.stderr
+    files, expected = contents(output), contents(parabank)
+    assert sorted(files) == sorted(expected) and [n for n in expected if files[n] != expected[n]] == []
 
 
 @pytest.mark.slow
@@ -161,5 +161,5 @@ def test_settings_that_cannot_be(changed, message, idf_path, tmp_path):
 def test_files_that_are_missing_are_one_line(changed, idf_path, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     assert main(["parabank", *flags(tmp_path / "bank", idf_path, **changed)]) == 1
-    said = last_line(capsys)
-    assert "wanted" in said and "nowhere" in said
+    message = last_line(capsys)
+    assert "wanted" in message and "nowhere" in message

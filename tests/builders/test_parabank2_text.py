@@ -86,5 +86,5 @@ def test_the_settings_of_running_text_may_stand_in_a_file(tmp_path, capsys):
     )
     for config in (["--config", str(tmp_path / "text.yaml")], [f"--config={tmp_path}/text.yaml"]):
         assert main(["parabank2", *config, "--output_dir", str(tmp_path / "bank")]) == 1
-        said = capsys.readouterr().err
-        assert "unknown key" not in said and "starter/en-de" in said
+        stderr = capsys.readouterr().err
+        assert "unknown key" not in stderr and "starter/en-de" in stderr

@@ -41,12 +41,12 @@ def encoder_path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def settings(encoder_path):
-    def made(output, **changed):
-        kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 12, "threads": 1}
+    def run(output, **changed):
+        source = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 12, "threads": 1}
         models = {"forward": str(folder() / "de-en"), "semantic_model": str(encoder_path), "dtype": "float32"}
-        return ParaNMTRun(**{**kept, **models, "output_dir": str(output), "beam": 3, "batch_rows": 30, **changed})
+        return ParaNMTRun(**{**source, **models, "output_dir": str(output), "beam": 3, "batch_rows": 30, **changed})
 
-    return made
+    return run
 
 
 def contents(*folders):
@@ -59,31 +59,31 @@ def pairs_of(output):
 
 
 @pytest.fixture(scope="module")
-def made(settings, tmp_path_factory):
+def parabank(settings, tmp_path_factory):
     """A run of 40 lines in four shards, all of it packaged."""
     output = tmp_path_factory.mktemp("paranmt") / "bank"
     build(settings(output))
     return output
 
 
-def test_every_translation_is_a_pair_with_three_scores(made):
-    shards = sorted((made.parent / "bank.shards").glob("rows-*"))
+def test_every_translation_is_a_pair_with_three_scores(parabank):
+    shards = sorted((parabank.parent / "bank.shards").glob("rows-*"))
     rows = [row for shard in shards for row in read_shard(shard)]
     assert len(shards) == 4 and [(row.source, row.reference) for row in rows] == pairs(40)
     assert all(len(row.candidates) == 1 for row in rows)
     candidates = [row.candidates[0] for row in rows]
     assert all((c.rank == 0) == (c.reason is None) and c.method == "beam" for c in candidates)
     assert sum(c.rank == 0 for c in candidates) > 10, "nothing would be compared"
-    for row, one in ((row, row.candidates[0]) for row in rows if row.paraphrases):
-        assert one.scores.trigram_overlap == trigram_overlap(row.reference, one.text)
-        assert -1 <= one.scores.semantic <= 1 and one.scores.translation_score <= 0
-    published = [one for split in pairs_of(made).values() for one in split]
-    wanted = {(r.id, r.reference, c.text, c.scores.semantic) for r in rows for c in r.paraphrases}
-    assert {(p["id"], p["sentence1"], p["sentence2"], p["semantic"]) for p in published} == wanted
+    for row, candidate in ((row, row.candidates[0]) for row in rows if row.paraphrases):
+        assert candidate.scores.trigram_overlap == trigram_overlap(row.reference, candidate.text)
+        assert -1 <= candidate.scores.semantic <= 1 and candidate.scores.translation_score <= 0
+    published = [pair for split in pairs_of(parabank).values() for pair in split]
+    expected = {(r.id, r.reference, c.text, c.scores.semantic) for r in rows for c in r.paraphrases}
+    assert {(p["id"], p["sentence1"], p["sentence2"], p["semantic"]) for p in published} == expected
 
 
-def test_the_card_says_what_was_measured(made):
-    card, statistics = (made / "README.md").read_text(), json.loads((made / "statistics.json").read_text())
+def test_the_card_says_what_was_measured(parabank):
+    card, statistics = (parabank / "README.md").read_text(), json.loads((parabank / "statistics.json").read_text())
     table = statistics["paraphrase_scores"]
     assert sum(line["candidates"] for line in table) == statistics["total"]["pairs"]
     assert sum(line["paraphrases"] for line in table) == statistics["total"]["pairs"]
@@ -91,12 +91,12 @@ def test_the_card_says_what_was_measured(made):
     assert "| above 0.8 up to 1.0 |" in card and "| 18.0 M | 0.35 ± 0.2 |" in card
     assert "| chosen by | nothing: every translation is here |" in card
     assert "cosine\\|encoder:characters\\|" in card and "| paraphrase score | characters | - |" in card
-    assert "{{" not in card and "Undefined" not in card and str(made.parent) not in card
+    assert "{{" not in card and "Undefined" not in card and str(parabank.parent) not in card
     assert "| forward | de-en | not known |" in card
 
 
-def test_tables_of_the_card_have_as_many_cells_as_their_heads(made):
-    lines = (made / "README.md").read_text().replace("\\|", "").splitlines()
+def test_tables_of_the_card_have_as_many_cells_as_their_heads(parabank):
+    lines = (parabank / "README.md").read_text().replace("\\|", "").splitlines()
     heads = [i for i, line in enumerate(lines) if line.startswith("|-")]
     assert len(heads) == 12
     for start in heads:
@@ -105,20 +105,20 @@ def test_tables_of_the_card_have_as_many_cells_as_their_heads(made):
         assert not lines[start - 2].startswith("|") and end > start + 1
 
 
-def test_another_part_is_chosen_without_another_translation(made, settings, tmp_path):
+def test_another_part_is_chosen_without_another_translation(parabank, settings, tmp_path):
     output, run = tmp_path / "part", tmp_path / "part.shards"
-    shutil.copytree(made.with_name("bank.shards"), run)
+    shutil.copytree(parabank.with_name("bank.shards"), run)
     times = {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")}
     figures = build(settings(output, by="translation_score", deciles="10,9", sample=2, max_tokens=200))
     assert {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")} == times
     rows = [row for shard in sorted(run.glob("rows-*")) for row in read_shard(shard)]
-    measured = sorted(c.scores.translation_score for row in rows for c in row.paraphrases)
-    top = measured[math.ceil(0.8 * len(measured))]
-    published = [one for split in pairs_of(output).values() for one in split]
+    scores = sorted(c.scores.translation_score for row in rows for c in row.paraphrases)
+    top = scores[math.ceil(0.8 * len(scores))]
+    published = [pair for split in pairs_of(output).values() for pair in split]
     assert len(published) == 2 == figures["total"]["pairs"]
-    assert all(one["forward_logprob"] / one["forward_tokens"] >= top for one in published)
+    assert all(pair["forward_logprob"] / pair["forward_tokens"] >= top for pair in published)
     refused = figures["candidates"]["refused"]
-    assert refused["decile"] + refused["not_sampled"] + 2 == len(measured)
+    assert refused["decile"] + refused["not_sampled"] + 2 == len(scores)
     card = (output / "README.md").read_text()
     assert (
         "| chosen by | translation_score, deciles 10,9 (10 is the highest), at most 200 tokens, at most 2 pairs |"
@@ -128,9 +128,9 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
 
 
 @pytest.mark.slow
-def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys):
+def test_a_choice_that_replaces_another_says_so(parabank, settings, tmp_path, capsys):
     output, run = tmp_path / "part", tmp_path / "part.shards"
-    shutil.copytree(made.with_name("bank.shards"), run)
+    shutil.copytree(parabank.with_name("bank.shards"), run)
     build(settings(output))
     assert "replaces" not in capsys.readouterr().err
     build(settings(output, by="semantic", deciles="6,7,8,9,10"))
@@ -141,21 +141,21 @@ def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys
 
 @pytest.mark.slow
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
-    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="semantic", deciles="6,7,8,9,10")
+    run = settings(tmp_path / "bank", limit=20, shard_rows=7, by="semantic", deciles="6,7,8,9,10")
     shards = tmp_path / "bank.shards"
-    build(chosen)
+    build(run)
     before = contents(tmp_path / "bank", shards)
     (part,) = shards.glob("chosen-*")
     assert len(list(part.glob("rows-*"))) == 3
     for lost in ("rows-00001.parquet", f"{part.name}/rows-00002.parquet", f"{part.name}/cut.json"):
         (shards / lost).unlink()
-    build(chosen)
+    build(run)
     assert contents(tmp_path / "bank", shards) == before
     build(settings(tmp_path / "bank", limit=20, shard_rows=7))
     assert {p: b for p, b in contents(shards).items() if p.name != "settings.json"} == {
         p: b for p, b in before.items() if (shards / p).is_file() and p.name != "settings.json"
     }
-    build(chosen)
+    build(run)
     assert contents(tmp_path / "bank", shards) == before
 
 
@@ -185,8 +185,8 @@ def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
     with contextlib.nullcontext() if heals else pytest.raises(OSError, match="the bucket is away"):
         build(settings(url, limit=20, shard_rows=7))
     assert "rows-00001.parquet: not sent yet, the run goes on: the bucket is away\n" in capsys.readouterr().err
-    made = [name for name in below(f"{url}.shards") if name.startswith("rows-")]
-    assert made == [f"rows-{n:05d}.parquet" for n in range(3) if heals or n == 0]
+    names = [name for name in below(f"{url}.shards") if name.startswith("rows-")]
+    assert names == [f"rows-{n:05d}.parquet" for n in range(3) if heals or n == 0]
     assert ("parabank.json" in below(url)) == heals
 
 
@@ -206,9 +206,9 @@ def test_shards_and_batches_change_no_text(settings):
     assert texts(300, slice(None)) == texts(3, slice(0, 5), slice(5, None))
 
 
-def test_other_settings_of_the_run_are_still_refused(made, settings):
+def test_other_settings_of_the_run_are_still_refused(parabank, settings):
     with pytest.raises(ValueError, match="beam was 3, now 4"):
-        build(settings(made, beam=4))
+        build(settings(parabank, beam=4))
 
 
 def test_bad_settings_are_one_line(settings, tmp_path):
@@ -227,8 +227,8 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "semantic", "deciles": "1,2,3,4,5,6,7,8,9,10"}
-    flags = [f"--{key}={value}" for key, value in found.items() if value not in (None, []) and key != "bitext"]
+    fields = vars(settings(tmp_path / "bank", limit=6)) | {"by": "semantic", "deciles": "1,2,3,4,5,6,7,8,9,10"}
+    flags = [f"--{key}={value}" for key, value in fields.items() if value not in (None, []) and key != "bitext"]
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
     assert "pairs of" in capsys.readouterr().out

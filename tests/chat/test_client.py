@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.chat_server import MODEL, chat_server, said
+from tests.chat_server import MODEL, Handler, chat_server, completion, said
 from toolkit.chat import _faults
 from toolkit.chat._pace import Pace
 from toolkit.chat.client import REPLIES, ChatClient
@@ -158,33 +158,90 @@ def test_a_server_without_replies_is_one_line(fault, message, tmp_path):
         assert len(client_of(server, tmp_path).ask(requests(3))) == 3
 
 
-def test_a_text_that_is_too_long_is_its_own_fault(tmp_path):
+# What servers say of a text that is too long: OpenAI, llama.cpp today and before, llama.cpp in Python, and vLLM, of the
+# text with the reply and of the text alone.
+TOO_LONG = [
+    (400, {"message": "maximum context length is 10", "code": "context_length_exceeded"}),
+    (
+        400,
+        {
+            "code": 400,
+            "message": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            "type": "exceed_context_size_error",
+        },
+    ),
+    (500, {"code": 500, "message": "the request is too big", "type": "exceed_context_size_error"}),
+    (500, {"message": "Requested tokens (2285) exceed context window of 2048", "type": "internal_server_error"}),
+    (400, {"message": "This model's maximum context length is 100 tokens. However, you requested 65 output tokens"}),
+    (400, {"message": "The decoder prompt (length 70) is longer than the maximum model length of 65."}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), TOO_LONG)
+def test_a_text_that_is_too_long_is_its_own_fault_and_told_once(status, error, tmp_path, capsys):
     def full(handler, body):
-        handler.send(400, {"error": {"message": "maximum context length is 10", "code": "context_length_exceeded"}})
+        handler.send(status, {"error": error})
+
+    with chat_server(faults={1: full, 2: full}) as server:
+        replies = client_of(server, tmp_path, parallel=1).ask(requests(4))
+        assert [reply.finish for reply in replies] == ["stop", "too_long", "too_long", "stop"]
+        assert len(server.asked) == 4
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(f"{MODEL}: a text is too long for the server ({status}: {error['message']}), so it gets")
+    assert "a smaller --reply_tokens leaves more room" in told
+
+
+def test_a_context_that_requests_share_is_tried_again_before_a_text_counts_as_too_long(tmp_path):
+    def full(handler, body):
+        handler.send(
+            500, {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}
+        )
 
     with chat_server(faults={1: full}) as server:
         replies = client_of(server, tmp_path, parallel=1).ask(requests(3))
-        assert [reply.finish for reply in replies] == ["stop", "too_long", "stop"]
+        assert [reply.finish for reply in replies] == ["stop"] * 3 and len(server.asked) == 4
+    with chat_server() as server:
+        server.every = full
+        replies = client_of(server, tmp_path, attempts=3).ask(requests(2, "She left, {}."))
+        assert [reply.finish for reply in replies] == ["too_long"] * 2 and len(server.asked) == 6
+
+
+@pytest.mark.parametrize(
+    "answer", [[{"id": MODEL}], {"data": None}, {"models": [{"id": "a"}]}, {"data": [3, {"id": 3}]}, [], None, "none"]
+)
+def test_a_server_may_say_in_any_form_which_models_it_has(answer, tmp_path, monkeypatch):
+    monkeypatch.setattr(Handler, "do_GET", lambda handler: handler.send(200, answer))
+    with chat_server() as server:
+        assert len(client_of(server, tmp_path).ask(requests(2))) == 2
+
+
+def test_a_bare_list_of_models_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(Handler, "do_GET", lambda handler: handler.send(200, [{"id": "other"}]))
+    with chat_server() as server, pytest.raises(RuntimeError, match=f"got '{MODEL}': it has other"):
+        client_of(server, tmp_path).ask(requests(2))
+
+
+def picky(handler, body):
+    """The answer of a server that does not know several parameters."""
+    if "response_format" in body:
+        return handler.send(500, {"error": {"message": "body, response_format, type: wanted 'json_object'"}})
+    if "max_tokens" in body:
+        return handler.send(400, {"error": {"message": "use max_completion_tokens instead of max_tokens"}})
+    if body.get("temperature") is not None:
+        return handler.send(400, {"error": {"message": "Unsupported value: temperature"}})
+    return handler.send(200, completion(body, said))
+
+
+def requests_with_schema(count):
+    schema = json.dumps({"type": "object"})
+    return [Request((Message("user", f'{{"text": "He left {n}."}}'),), 60, 1.0, 0.9, n, schema) for n in range(count)]
 
 
 def test_what_a_server_does_not_know_is_left_out(tmp_path, capsys):
-    def picky(handler, body):
-        if "response_format" in body:
-            return handler.send(500, {"error": {"message": "body, response_format, type: wanted 'json_object'"}})
-        if "max_tokens" in body:
-            return handler.send(400, {"error": {"message": "use max_completion_tokens instead of max_tokens"}})
-        if body.get("temperature") is not None:
-            return handler.send(400, {"error": {"message": "Unsupported value: temperature"}})
-        from tests.chat_server import completion, said
-
-        return handler.send(200, completion(body, said))
-
     with chat_server() as server:
         server.every = picky
         client = client_of(server, tmp_path, parallel=4, reply_tokens=5000)
-        schema = json.dumps({"type": "object"})
-        asked = [Request((Message("user", f'{{"text": "He left {n}."}}'),), 60, 1.0, 0.9, n, schema) for n in range(8)]
-        assert len(client.ask(asked)) == 8
+        assert len(client.ask(requests_with_schema(8))) == 8
         last = server.asked[-1]
         assert last["max_completion_tokens"] == 5000 and not {"response_format", "temperature", "max_tokens"} & {*last}
     told = capsys.readouterr().err.splitlines()
@@ -207,15 +264,32 @@ def test_the_cost_ends_at_its_limit_and_goes_on_with_a_higher_one(tmp_path):
         assert len(server.asked) == 20
 
 
-def test_what_a_batch_refuses_for_good_is_told_and_not_submitted_again(tmp_path):
+def test_what_a_server_does_not_know_is_learnt_before_a_batch_is_submitted(tmp_path):
+    with chat_server() as server:
+        server.every = picky
+        client = client_of(server, tmp_path, batch=True)
+        with pytest.raises(Submitted, match="4 requests"):
+            client.ask(requests_with_schema(5))
+        tried, sent = server.asked[:-4], server.asked[-4:]
+        assert {body["seed"] for body in tried} == {0} and [body["seed"] for body in sent] == [1, 2, 3, 4]
+        assert not any({"response_format", "temperature", "max_tokens"} & {*body} for body in sent)
+        with pytest.raises(Submitted, match="6 requests"):
+            client.ask(requests_with_schema(7))
+        assert [body["seed"] for body in server.asked[-2:]] == [5, 6], "a client learns it once"
+        server.batch_status, asked = "completed", len(server.asked)
+        assert len(client_of(server, tmp_path, batch=True).ask(requests_with_schema(7))) == 7
+        assert len(server.asked) == asked, "the reply to what was tried is kept"
+
+
+def test_what_a_batch_refuses_for_good_is_told_and_not_submitted_again(tmp_path, capsys):
     with chat_server() as server:
         with pytest.raises(Submitted, match="3 requests"):
-            client_of(server, tmp_path, batch=True).ask(requests(3))
+            client_of(server, tmp_path, batch=True).ask(requests(4))
         server.batch_status = "completed"
         answers = [json.loads(line) for line in server.files["out-batch-0"].splitlines()]
         error = {"message": "no such parameter: seed", "code": "invalid_value"}
         answers[1]["response"] = {"status_code": 400, "body": {"error": error}}
-        long = {"message": "This model's maximum context length is 100 tokens", "code": "context_length_exceeded"}
+        long = {"message": "Maximum context length is 100 tokens", "type": "exceed_context_size_error", "code": 400}
         answers[2]["response"] = {"status_code": 400, "body": {"error": long}}
         server.files["out-batch-0"] = b"".join(json.dumps(answer).encode() + b"\n" for answer in answers)
         with pytest.raises(
@@ -223,10 +297,11 @@ def test_what_a_batch_refuses_for_good_is_told_and_not_submitted_again(tmp_path)
             match=r"batch batch-0: the server refused 1 of its requests for good \(no such parameter: seed\) and "
             "answered 2, which are kept: the same command without --batch",
         ):
-            client_of(server, tmp_path, batch=True).ask(requests(3))
+            client_of(server, tmp_path, batch=True).ask(requests(4))
+        assert "a text is too long for the server (Maximum context length is 100 tokens)" in capsys.readouterr().err
         assert len(server.batches) == 1
-        replies = client_of(server, tmp_path).ask(requests(3))
-        assert [reply.finish for reply in replies] == ["stop", "stop", "too_long"] and len(server.asked) == 4
+        replies = client_of(server, tmp_path).ask(requests(4))
+        assert [reply.finish for reply in replies] == ["stop", "stop", "stop", "too_long"] and len(server.asked) == 5
 
 
 @pytest.mark.parametrize(
@@ -259,36 +334,36 @@ def test_prices_of_a_file(content, message, tmp_path):
 def test_batches_are_submitted_and_collected_for_half_the_price(tmp_path):
     with chat_server() as server:
         client = client_of(server, tmp_path, batch=True, **PRICES)
-        with pytest.raises(Submitted, match="7 requests wait in batches: give the same command again later"):
+        with pytest.raises(Submitted, match="6 requests wait in batches: give the same command again later"):
             client.ask(requests(7))
         assert len(server.batches) == 1 and len(server.asked) == 7
         with pytest.raises(Submitted):
             client_of(server, tmp_path, batch=True, **PRICES).ask(requests(7))
         with sqlite3.connect(tmp_path / REPLIES) as connection:  # as if killed before the name was kept
-            connection.execute("DELETE FROM batches")
+            connection.execute("DELETE FROM submitted")
         connection.close()
         with pytest.raises(Submitted):
             client_of(server, tmp_path, batch=True, **PRICES).ask(requests(7))
-        assert len(server.batches) == 1, "nothing is submitted twice"
+        assert len(server.batches) == 1 and len(server.asked) == 7, "nothing is submitted twice"
         server.batch_status = "completed"
         later = client_of(server, tmp_path, batch=True, **PRICES)
         replies = later.ask(requests(7))
         assert [json.loads(reply.text)["paraphrases"][0][-10:] for reply in replies] == [
             f"e left, {n}."[-10:] for n in range(7)
         ]
-        assert later.usage.cost == pytest.approx(7 * 0.1) and len(server.asked) == 7
-        with pytest.raises(RuntimeError, match=r"have cost 0\.70 dollars, of max_cost 0\.5"):
+        assert later.usage.cost == pytest.approx(6 * 0.1) and len(server.asked) == 7
+        with pytest.raises(RuntimeError, match=r"have cost 0\.80 dollars, of max_cost 0\.5"):
             client_of(server, tmp_path, batch=True, **PRICES, max_cost=0.5).ask(requests(8))
         server.batch_status = "failed"
         with pytest.raises(Submitted):
-            client_of(server, tmp_path, batch=True).ask(requests(9))
+            client_of(server, tmp_path, batch=True).ask(requests(10))
         server.batches["batch-1"]["errors"] = {"object": "list", "data": [{"message": "no money", "code": "x"}]}
         with pytest.raises(
             RuntimeError, match=r"batch batch-1 brought no reply \(no money\): the same command submits"
         ):
-            client_of(server, tmp_path, batch=True).ask(requests(9))
+            client_of(server, tmp_path, batch=True).ask(requests(10))
         with pytest.raises(Submitted):
-            client_of(server, tmp_path, batch=True).ask(requests(9))
+            client_of(server, tmp_path, batch=True).ask(requests(10))
         assert len(server.batches) == 3, "a batch that failed is no batch to wait for"
 
 

@@ -35,37 +35,37 @@ def run(tmp_path, capsys, *arguments, lines=LINES, raw=b""):
 
 @pytest.mark.parametrize(("suffix", "unpack"), [("", bytes), (".gz", gzip.decompress), (".zst", "zst")])
 def test_text(tmp_path, capsys, suffix, unpack):
-    kept, refused = tmp_path / f"kept.tsv{suffix}", tmp_path / f"refused.tsv{suffix}"
-    status, out, _ = run(tmp_path, capsys, "--output", kept, "--refused", refused)
+    output, refusals = tmp_path / f"kept.tsv{suffix}", tmp_path / f"refused.tsv{suffix}"
+    status, out, _ = run(tmp_path, capsys, "--output", output, "--refused", refusals)
     assert status == 0
     assert out == (
-        f"{kept}: 3 of 7 lines kept, refused: 1 as columns (too few or too many columns "
+        f"{output}: 3 of 7 lines kept, refused: 1 as columns (too few or too many columns "
         "between TABs), 1 as duplicate (the same text before), 1 as misread (a side was decoded by a wrong codec), "
         "1 as wrong_script (a side is not in the "
         "script of its language)\n"
     )
     if unpack == "zst":
         unpack = lambda raw: zstandard.ZstdDecompressor().decompressobj().decompress(raw)  # noqa: E731
-    assert unpack(kept.read_bytes()).decode().splitlines() == [
+    assert unpack(output.read_bytes()).decode().splitlines() == [
         'Das ist ein "Haus".\tThis is a "house".',
         LINES[2],
         LINES[6],
     ]
-    assert unpack(refused.read_bytes()).decode().splitlines() == [
+    assert unpack(refusals.read_bytes()).decode().splitlines() == [
         '2\tduplicate\tDas ist ein "Haus".\tThis is a "house".',
         "4\tmisread\tCafÃ© und Kuchen\tcoffee and cake",
         "5\tcolumns\tkein Tabulator\t",
         "6\twrong_script\tПривет, как дела?\tHello, how are you?",
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.tsv", kept.name, refused.name])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.tsv", output.name, refusals.name])
 
 
 def test_parquet(tmp_path, capsys):
-    kept, refused = tmp_path / "kept.parquet", tmp_path / "refused.parquet"
-    assert run(tmp_path, capsys, "--output", kept, "--refused", refused)[0] == 0
-    assert pq.read_table(kept)["line"].to_pylist() == [1, 3, 7]
-    assert pq.read_table(kept).column_names == ["line", "source", "reference"]
-    assert pq.read_table(refused)["reason"].to_pylist() == ["duplicate", "misread", "columns", "wrong_script"]
+    output, refusals = tmp_path / "kept.parquet", tmp_path / "refused.parquet"
+    assert run(tmp_path, capsys, "--output", output, "--refused", refusals)[0] == 0
+    assert pq.read_table(output)["line"].to_pylist() == [1, 3, 7]
+    assert pq.read_table(output).column_names == ["line", "source", "reference"]
+    assert pq.read_table(refusals)["reason"].to_pylist() == ["duplicate", "misread", "columns", "wrong_script"]
 
 
 def test_awkward_bytes_are_counted(tmp_path, capsys):
@@ -76,11 +76,11 @@ def test_awkward_bytes_are_counted(tmp_path, capsys):
         b"x" * 10_000_000 + b"\ta line of 10 MB\n",
         b"&" + b"amp;" * 2_500_000 + b"\tanother\n",
     ]
-    kept, refused = tmp_path / "kept.tsv", tmp_path / "refused.tsv"
-    status, out, _ = run(tmp_path, capsys, "--output", kept, "--refused", refused, raw=b"".join(awkward))
+    output, refusals = tmp_path / "kept.tsv", tmp_path / "refused.tsv"
+    status, out, _ = run(tmp_path, capsys, "--output", output, "--refused", refusals, raw=b"".join(awkward))
     assert status == 0 and "2 as invalid_utf8" in out and "2 as too_long" in out
-    assert kept.read_text().splitlines()[-1] == "Guten Abend, Tom.\tGood evening, Tom."
-    assert [line.split("\t")[:2] for line in refused.read_text().splitlines()[-4:]] == [
+    assert output.read_text().splitlines()[-1] == "Guten Abend, Tom.\tGood evening, Tom."
+    assert [line.split("\t")[:2] for line in refusals.read_text().splitlines()[-4:]] == [
         ["8", "invalid_utf8"], ["9", "invalid_utf8"], ["11", "too_long"], ["12", "too_long"]
     ]  # fmt: skip
 
@@ -113,8 +113,8 @@ def test_awkward_bytes_are_counted(tmp_path, capsys):
 )  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, flags, lines, status, message):
     monkeypatch.chdir(tmp_path)
-    found, out, err = run(tmp_path, capsys, *flags, lines=lines)
-    assert (found, out) == (status, "")
+    code, out, err = run(tmp_path, capsys, *flags, lines=lines)
+    assert (code, out) == (status, "")
     last = err.strip().splitlines()[-1]
     assert re.search(message, last), last
     assert [path.name for path in tmp_path.iterdir()] == ["in.tsv"]
@@ -126,7 +126,7 @@ def test_paper_settings_of_chinese(tmp_path, capsys):
         "我用 iPhone and an iPad Pro\tI use an iPhone and an iPad",
     ]
     flags = ["--source_lang", "zh", "--half_width", "--simplified", "--max_english", "0.6", "--no-check_language"]
-    kept = tmp_path / "kept.tsv"
-    status, out, _ = run(tmp_path, capsys, "--output", kept, *flags, lines=lines)
+    output = tmp_path / "kept.tsv"
+    status, out, _ = run(tmp_path, capsys, "--output", output, *flags, lines=lines)
     assert status == 0 and "1 as english (a side is mostly English letters)" in out
-    assert kept.read_text(encoding="utf-8") == '「汉语」很难,对吧?\t"Chinese" is hard, isn\'t it?\n'
+    assert output.read_text(encoding="utf-8") == '「汉语」很难,对吧?\t"Chinese" is hard, isn\'t it?\n'

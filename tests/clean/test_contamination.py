@@ -41,16 +41,20 @@ def grams(text):
 
 
 def plain(sets, text):
-    equal = [n for n, one in enumerate(sets) if match_key(text) in {match_key(other) or other for other in one.texts}]
+    equal = [
+        n
+        for n, evaluation_set in enumerate(sets)
+        if match_key(text) in {match_key(member) or member for member in evaluation_set.texts}
+    ]
     if equal:
         return equal[0], "equal"
-    own = grams(text)
+    text_grams = grams(text)
     contained = []
-    for number, one in enumerate(sets):
-        for other in one.texts:
-            wanted = grams(other)
-            long = len(match_key(other)) - NGRAM + 1 >= LEAST_NGRAMS
-            if long and len(wanted & own) >= CONTAINED * len(wanted):
+    for number, evaluation_set in enumerate(sets):
+        for member in evaluation_set.texts:
+            member_grams = grams(member)
+            long = len(match_key(member)) - NGRAM + 1 >= LEAST_NGRAMS
+            if long and len(member_grams & text_grams) >= CONTAINED * len(member_grams):
                 contained.append(number)
     return (min(contained), "contains") if contained else None
 
@@ -59,17 +63,22 @@ def plain(sets, text):
 def test_as_a_plain_loop_says(seed):
     chance = random.Random(seed)
 
-    def said(least, most):
-        return " ".join(chance.choices(WORDS, k=chance.randint(least, most)))
+    def phrase(low, high):
+        return " ".join(chance.choices(WORDS, k=chance.randint(low, high)))
 
-    sets = [EvaluationSet(f"set-{n}", "1", [said(1, 9) for _ in range(40)]) for n in range(3)]
-    texts = [said(1, 12) for _ in range(150)]
-    for one in sets:
-        for text in chance.sample(one.texts, 15):
-            texts += [f"{text.upper()}!", f"{said(1, 4)}, {text}", " ".join(text.split()[1:]), f"{text} {said(6, 9)}"]
-    found = _found_in(_index_of(sets), pa.array(texts))
-    assert found == [plain(sets, text) for text in texts]
-    kinds = Counter(one[1] if one else None for one in found)
+    sets = [EvaluationSet(f"set-{n}", "1", [phrase(1, 9) for _ in range(40)]) for n in range(3)]
+    texts = [phrase(1, 12) for _ in range(150)]
+    for evaluation_set in sets:
+        for text in chance.sample(evaluation_set.texts, 15):
+            texts += [
+                f"{text.upper()}!",
+                f"{phrase(1, 4)}, {text}",
+                " ".join(text.split()[1:]),
+                f"{text} {phrase(6, 9)}",
+            ]
+    matches = _found_in(_index_of(sets), pa.array(texts))
+    assert matches == [plain(sets, text) for text in texts]
+    kinds = Counter(match[1] if match else None for match in matches)
     assert min(kinds.values()) > 20 and len(kinds) == 3
 
 
@@ -89,13 +98,13 @@ def test_common_ngrams_are_counted_beside_others(seed, monkeypatch):
     monkeypatch.setattr(contamination, "COMMON", 3)
     chance = random.Random(seed)
     begin = "a man in a blue shirt is standing on a ladder and cleans"
-    said = [[f"{begin} {' '.join(chance.choices(WORDS, k=8))}" for _ in range(30)] for _ in range(2)]
-    sets = [EvaluationSet(f"set-{n}", "1", texts) for n, texts in enumerate(said)]
-    texts = [f"so {text} he said" for some in said for text in some[::3]]
-    texts += [begin, *(f"{begin} {word}" for word in WORDS), *(text[9:] for text in said[1][::4])]
-    found = _found_in(_index_of(sets), pa.array(texts))
-    assert found == [plain(sets, text) for text in texts]
-    assert Counter(found)[None] > 20 and len(set(found)) == 3
+    groups = [[f"{begin} {' '.join(chance.choices(WORDS, k=8))}" for _ in range(30)] for _ in range(2)]
+    sets = [EvaluationSet(f"set-{n}", "1", texts) for n, texts in enumerate(groups)]
+    texts = [f"so {text} he said" for group in groups for text in group[::3]]
+    texts += [begin, *(f"{begin} {word}" for word in WORDS), *(text[9:] for text in groups[1][::4])]
+    matches = _found_in(_index_of(sets), pa.array(texts))
+    assert matches == [plain(sets, text) for text in texts]
+    assert Counter(matches)[None] > 20 and len(set(matches)) == 3
 
 
 def test_a_common_ngram_is_not_followed(monkeypatch):
@@ -111,10 +120,10 @@ def test_a_search_counts_each_record_once():
     long = "the dog ran over the far hills and nobody lived there"
     sets = [EvaluationSet("sts", "ab12", ["We go home now.", "Two."]), EvaluationSet("qqp", "cd34", [long])]
     search = search_for(sets)
-    found = search.found(
+    flags = search.found(
         pa.array(["we go home now", "x", f"so {long}"]), pa.chunked_array([["We go home now!", "y", long]])
     )
-    assert found.tolist() == [True, False, True]
+    assert flags.tolist() == [True, False, True]
     lines = search.record("pairs")
     assert [line["set"] for line in lines] == ["sts", "qqp"] and lines[0].keys() == lines[1].keys()
     assert [line["pairs equal"] for line in lines] == [1, 0] and lines[0]["texts"] == 2

@@ -42,13 +42,13 @@ def one_by_one(block, settings, source_lang="de", lang="en"):
 def test_a_block_of_columns_is_read_as_its_pairs(lines, columns, width):
     block = Block(7, (b"".join(line + b"\n" for line in lines),), columns, width)
     clean = CleanSettings(deduplicate=False)
-    found = judged_block(block, clean, "de", "en")
+    result = judged_block(block, clean, "de", "en")
     expected = one_by_one(block, clean)
-    assert [(n, r) for n, r in zip(found.lines.tolist(), found.reasons, strict=True)] == [
+    assert [(n, r) for n, r in zip(result.lines.tolist(), result.reasons, strict=True)] == [
         (r[0], r[3]) for r in expected
     ]
     readable = [n for n, row in enumerate(expected) if row[3] != "invalid_utf8"]  # of which the U+FFFD may be more
-    sides = found.batch.source.strings, found.batch.reference.strings
+    sides = result.batch.source.strings, result.batch.reference.strings
     assert [(sides[0][n], sides[1][n]) for n in readable] == [expected[n][1:3] for n in readable]
 
 
@@ -57,9 +57,9 @@ def test_a_block_of_columns_is_read_as_its_pairs(lines, columns, width):
 def test_a_block_of_two_sides_is_read_as_its_pairs(lines):
     sides = b"".join(line + b"\n" for line in lines), b"".join(line[::-1] + b"\n" for line in lines)
     clean = CleanSettings(deduplicate=False, min_script_share=0, drop_same_text=False)
-    found = judged_block(Block(1, sides), clean, "de", "en")
+    result = judged_block(Block(1, sides), clean, "de", "en")
     expected = one_by_one(Block(1, sides), clean)
-    assert found.reasons == [row[3] for row in expected]
+    assert result.reasons == [row[3] for row in expected]
 
 
 def write(path, pairs):
@@ -84,9 +84,9 @@ def test_one_process_and_two_find_the_same_as_one_pair_after_the_other(bitext, t
     for processes in (1, 2):
         folder = tmp_path / str(processes)
         folder.mkdir()
-        found = rows(clean_corpus(read_blocks([bitext]), CleanSettings(), "de", "en", folder, processes))
-        assert found == expected
-    assert Counter(row[3] for row in found)["duplicate"] > 3000
+        result = rows(clean_corpus(read_blocks([bitext]), CleanSettings(), "de", "en", folder, processes))
+        assert result == expected
+    assert Counter(row[3] for row in result)["duplicate"] > 3000
 
 
 def corpus(tmp_path, pairs, **changed):
@@ -110,8 +110,8 @@ def test_the_most_frequent_translation_stays(tmp_path):
         ("Yes.", "Doch."),
         ("Yes.", "Ja."),
     ]
-    found = {row[0]: row[3] for row in corpus(tmp_path, pairs, most_frequent=True)}
-    assert found == {
+    reasons = {row[0]: row[3] for row in corpus(tmp_path, pairs, most_frequent=True)}
+    assert reasons == {
         1: "rarer_translation",
         2: None,  # the most lines
         3: "duplicate",
@@ -127,16 +127,16 @@ def test_the_most_frequent_translation_stays(tmp_path):
 
 def test_the_most_frequent_translation_without_a_look_at_duplicates(tmp_path):
     pairs = [("Yes.", "Doch."), ("Yes.", "Ja."), ("Yes.", "Ja.")]
-    found = corpus(tmp_path, pairs, most_frequent=True, deduplicate=False)
-    assert [row[3] for row in found] == ["rarer_translation", None, None]
+    result = corpus(tmp_path, pairs, most_frequent=True, deduplicate=False)
+    assert [row[3] for row in result] == ["rarer_translation", None, None]
 
 
 def test_pairs_of_rare_tokens(tmp_path):
     pairs = [(f"the old house {word}", f"das alte Haus {word}") for word in ("one", "two", "three", "four")]
     pairs += [("Zyx wvu the", "das Srq"), ("the House", "das haus das Haus"), ("...", "!!!")]
-    found = corpus(tmp_path, pairs, max_rare_share=0.5, rare_below=4)
+    result = corpus(tmp_path, pairs, max_rare_share=0.5, rare_below=4)
     # "zyx", "wvu" and "srq": three of five tokens; "one" and the like: two of eight; marks are no tokens
-    assert [row[3] for row in found] == [None] * 4 + ["rare_tokens", None, "same_text"]
+    assert [row[3] for row in result] == [None] * 4 + ["rare_tokens", None, "same_text"]
     assert [row[3] for row in corpus(tmp_path / "again", pairs, max_rare_share=0.1, rare_below=4)][:4] == [
         "rare_tokens"
     ] * 4
@@ -146,8 +146,8 @@ def test_pairs_of_rare_tokens(tmp_path):
 def test_the_first_lines_of_blocks(limit):
     texts = [b"a\tb\nc\td\n", b"e\tf\n", b"g\th\ni\tj\n"]
     blocks = [Block(line, (text,), (0, 1)) for line, text in zip((1, 3, 4), texts, strict=True)]
-    found = [pair for block in first_lines(blocks, limit) for pair in pairs_of(block)]
-    assert found == [Pair(n, *pair) for n, pair in enumerate(["ab", "cd", "ef", "gh", "ij"], 1)][:limit]
+    pairs = [pair for block in first_lines(blocks, limit) for pair in pairs_of(block)]
+    assert pairs == [Pair(n, *pair) for n, pair in enumerate(["ab", "cd", "ef", "gh", "ij"], 1)][:limit]
 
 
 class Deadly(CleanSettings):
@@ -159,6 +159,6 @@ class Deadly(CleanSettings):
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_one_line(bitext, tmp_path):
-    wanted = r"wanted all processes to clean their part, got one that was ended by SIGKILL \(.* memory is short: fewer"
-    with pytest.raises(ChildKilled, match=wanted):
+    message = r"wanted all processes to clean their part, got one that was ended by SIGKILL \(.* memory is short: fewer"
+    with pytest.raises(ChildKilled, match=message):
         list(clean_corpus(read_blocks([bitext]), Deadly(), "de", "en", tmp_path, 2))

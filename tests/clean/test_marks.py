@@ -83,17 +83,17 @@ def test_a_paraphrase_keeps_what_the_plain_text_lacks():
     text = "run `make` first"
     candidates = [Candidate("First run 'make'.", "beam", rank=0), Candidate("Run `make` at first.", "beam", rank=1)]
     part = _TextPart(text, _masked(text, (), False), form=plain(text, "en")[1])
-    kept, lost = _in_form(part, candidates, "en")
-    assert (kept.text, kept.rank, kept.reason) == ("run `make` at first", 0, None)
-    assert (lost.rank, lost.reason) == (None, "mark")
+    first, second = _in_form(part, candidates, "en")
+    assert (first.text, first.rank, first.reason) == ("run `make` at first", 0, None)
+    assert (second.rank, second.reason) == (None, "mark")
 
 
 def test_a_new_row_keeps_the_marks_whatever_its_source():
     part = _Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
     assert part.changes("Hello {name}!") == {"text": "Hello {name}!"}
-    for said in ("Hello name!", "...", ""):
+    for text in ("Hello name!", "...", ""):
         with pytest.raises(_SkippedError, match="wanted the marks of") as error:
-            part.changes(said)
+            part.changes(text)
         assert error.value.reason == "mark_lost"
 
 
@@ -108,7 +108,7 @@ def test_a_back_translation_keeps_the_marks():
 
 
 @pytest.mark.parametrize(
-    ("reference", "translation", "lang", "reference_lang", "lost"),
+    ("reference", "translation", "lang", "reference_lang", "is_lost"),
     [
         ("我在家里需要新房子。", "I need the new house at home.", "en", "zh", False),
         ("我读了《红楼梦》。", "I read Dream of the Red Chamber.", "en", "zh", False),
@@ -125,10 +125,10 @@ def test_a_back_translation_keeps_the_marks():
         ("Das kostet 5 € (neu).", "It is 5 euros, new.", "en", "de", True),
     ],
 )
-def test_a_translation_need_not_keep_the_script_of_its_reference(reference, translation, lang, reference_lang, lost):
-    assert loses_mark(reference, translation, lang, reference_lang) == lost
+def test_a_translation_need_not_keep_the_script_of_its_reference(reference, translation, lang, reference_lang, is_lost):
+    assert loses_mark(reference, translation, lang, reference_lang) == is_lost
     candidates = [Candidate(translation, "beam")]
     _refuse_pairs(
         [Row("a-0", "a", None, lang, reference, reference_lang, "train", candidates=candidates)], CleanSettings(), lang
     )
-    assert candidates[0].reason == ("mark" if lost else None)
+    assert candidates[0].reason == ("mark" if is_lost else None)

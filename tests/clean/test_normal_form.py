@@ -127,9 +127,9 @@ def test_misread_text_is_found_as_ftfy_finds_it(codec):
     ]
     texts += [f"It’s {text}—so {text[:3]}" for text in texts]
     texts += [text.encode().decode(codec, "replace").replace("\n", " ") for text in texts]
-    found = misread_texts(Texts.of(texts)).tolist()
-    assert found == [is_bad(text) for text in texts]
-    assert any(found) and not any(found[: len(texts) // 2])
+    flags = misread_texts(Texts.of(texts)).tolist()
+    assert flags == [is_bad(text) for text in texts]
+    assert any(flags) and not any(flags[: len(texts) // 2])
 
 
 @settings(max_examples=300, deadline=None)
@@ -149,7 +149,7 @@ def test_counts_of_texts():
     assert texts.lengths.tolist() == [0, 3, 0, 5, 0]
     assert texts.count(texts.points == ord(" ")).tolist() == [0, 1, 0, 3, 0]
     assert texts.strings() == ["", "a b", "", "c  d ", ""]
-    nothing = Texts.of([])
-    assert nothing.count(nothing.points).tolist() == nothing.strings() == []
+    empty = Texts.of([])
+    assert empty.count(empty.points).tolist() == empty.strings() == []
     assert Texts.of(["two\nlines", "\ud800"]).strings() == ["two lines", "\ud800"]
     assert isinstance(texts.lengths, np.ndarray)

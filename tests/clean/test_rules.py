@@ -18,17 +18,17 @@ DEFAULT = CleanSettings()
 
 def cleaned(pairs, settings=DEFAULT, source_lang="de", lang="en"):
     """The kept pairs as (source, reference), and the counts of the refused."""
-    refused = Counter()
+    counts = Counter()
     stream = [Pair(line, *pair) for line, pair in enumerate(pairs, 1)]
-    kept = [(p.source, p.reference) for p in clean(stream, settings, source_lang, lang, refused)]
-    assert len(kept) + refused.total() == len(pairs)  # nothing vanishes uncounted
-    return kept, dict(refused)
+    rows = [(p.source, p.reference) for p in clean(stream, settings, source_lang, lang, counts)]
+    assert len(rows) + counts.total() == len(pairs)  # nothing vanishes uncounted
+    return rows, dict(counts)
 
 
 def reason_for(source, reference, settings=DEFAULT, source_lang="de", lang="en"):
     """The one reason for which a pair is refused; None if it is kept."""
-    _, refused = cleaned([(source, reference)], settings, source_lang, lang)
-    return next(iter(refused), None)
+    _, counts = cleaned([(source, reference)], settings, source_lang, lang)
+    return next(iter(counts), None)
 
 
 @pytest.mark.parametrize(
@@ -181,19 +181,19 @@ def test_clean_streams_and_keeps_line_numbers():
             line += 1
             yield Pair(line, "" if line % 2 else f"Satz {line}", f"Sentence {line}")
 
-    refused = Counter()
-    kept = clean(endless(), DEFAULT, "de", "en", refused)
-    assert [next(kept).line for _ in range(3)] == [2, 4, 6]
-    assert refused == {"empty": 3}
+    counts = Counter()
+    stream = clean(endless(), DEFAULT, "de", "en", counts)
+    assert [next(stream).line for _ in range(3)] == [2, 4, 6]
+    assert counts == {"empty": 3}
 
 
 def test_from_file_to_clean_pairs(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes("\ufeffGuten Tag\tGood day\r\n".encode() + b"caf\xe9\tcoffee\nno tab\n \t \nGuten Tag\tGood day\n")
-    refused = Counter()
-    kept = list(clean(read_bitext([str(path)]), DEFAULT, "de", "en", refused))
-    assert kept == [Pair(1, "Guten Tag", "Good day")]
-    assert refused == {"invalid_utf8": 1, "columns": 1, "empty": 1, "duplicate": 1}
+    counts = Counter()
+    pairs = list(clean(read_bitext([str(path)]), DEFAULT, "de", "en", counts))
+    assert pairs == [Pair(1, "Guten Tag", "Good day")]
+    assert counts == {"invalid_utf8": 1, "columns": 1, "empty": 1, "duplicate": 1}
 
 
 @pytest.mark.parametrize(

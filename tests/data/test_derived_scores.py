@@ -11,25 +11,25 @@ from toolkit.data.rows import DERIVED_SQL, Scores, hints_of, measured_parts, sch
 NAMES = [*hints_of(Scores), *DERIVED_SQL]
 
 
-def some_scores(number: int) -> list[Scores]:
+def random_scores(number: int) -> list[Scores]:
     """Scores with and without each of their parts; logprobs of 0 and far below, and of one token, are among them."""
     chance = random.Random(0)
     scores = [Scores(), Scores(0.0, 1, 0.0, 1), Scores(-1e300, 1, -1e300, 1), Scores(-5e-324, 3, -0.0, 2**31 - 1)]
     for _ in range(number):
-        found = Scores(**{name: chance.choice([None, -chance.expovariate(1)]) for name in hints_of(Scores)})
+        entry = Scores(**{name: chance.choice([None, -chance.expovariate(1)]) for name in hints_of(Scores)})
         for side in ("forward", "backward"):
-            is_measured = getattr(found, f"{side}_logprob") is not None
+            is_measured = getattr(entry, f"{side}_logprob") is not None
             setattr(
-                found, f"{side}_tokens", chance.choice([1, 2, 3, chance.randrange(1, 400)]) if is_measured else None
+                entry, f"{side}_tokens", chance.choice([1, 2, 3, chance.randrange(1, 400)]) if is_measured else None
             )
-        scores.append(found)
+        scores.append(entry)
     return scores
 
 
 @pytest.mark.parametrize("prefix", ["", "scores.", "c.scores."])
 def test_python_and_sql_compute_the_same_numbers(prefix):
-    scores = some_scores(2000)
-    columns = {name: [getattr(one, name) for one in scores] for name in hints_of(Scores)}
+    scores = random_scores(2000)
+    columns = {name: [getattr(entry, name) for entry in scores] for name in hints_of(Scores)}
     measured = pa.table(columns, schema(Scores))  # noqa: F841  (DuckDB reads it by its name)
     source = {
         "": "measured",
@@ -41,7 +41,7 @@ def test_python_and_sql_compute_the_same_numbers(prefix):
             f"SELECT {', '.join(score_sql(name, prefix) for name in NAMES)} FROM {source}"
         ).fetchall()
     for name, values in zip(NAMES, zip(*lines, strict=True), strict=True):
-        assert list(values) == [getattr(one, name) for one in scores], name
+        assert list(values) == [getattr(entry, name) for entry in scores], name
         assert None in values and any(value is not None for value in values), name
 
 

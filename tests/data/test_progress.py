@@ -30,8 +30,8 @@ def test_outside_of_a_run_nothing_is_shown(capsys):
 
 @pytest.mark.parametrize("error", [ValueError("bad"), RuntimeError("bad"), MemoryError("bad")])
 def test_an_error_names_the_rows_at_hand(error):
-    refused = pytest.raises(RowsFailed, match="row demo-0, demo-1: bad")
-    with rows_bar(10, 0, 1, "rows", False) as bar, refused, at_hand(demo_rows()[:2]):
+    failure = pytest.raises(RowsFailed, match="row demo-0, demo-1: bad")
+    with rows_bar(10, 0, 1, "rows", False) as bar, failure, at_hand(demo_rows()[:2]):
         raise error
     assert bar.n == 0
 
@@ -45,7 +45,7 @@ def test_a_bar_ends_with_its_run():
 
 
 @pytest.mark.parametrize(
-    ("failing", "together", "wanted"),
+    ("failing", "together", "message"),
     [
         ({"demo-1"}, 1, "input-00000.parquet: row demo-1: bad"),
         ({"demo-0", "demo-2"}, 1, "input-00000.parquet: row demo-0, demo-2: bad"),
@@ -53,7 +53,7 @@ def test_a_bar_ends_with_its_run():
         ({"demo-1"}, 2, "input-00000.parquet: row demo-0, demo-1, demo-2: bad"),
     ],
 )
-def test_a_shard_names_the_rows_that_fail_alone(failing, together, wanted, tmp_path):
+def test_a_shard_names_the_rows_that_fail_alone(failing, together, message, tmp_path):
     """Rows in `failing` fail in a batch of at least `together`; those that fail only in company are named together."""
     write_shard(tmp_path / "input-00000.parquet", demo_rows()[:3])
 
@@ -64,9 +64,9 @@ def test_a_shard_names_the_rows_that_fail_alone(failing, together, wanted, tmp_p
                 raise MemoryError("bad")
         yield from shard
 
-    with pytest.raises(RuntimeError) as found:
+    with pytest.raises(RuntimeError) as error:
         make_shards([tmp_path / "input-00000.parquet"], recipe, PartialState(cpu=True))
-    assert str(found.value) == wanted
+    assert str(error.value) == message
     assert not (tmp_path / "rows-00000.parquet").exists()
 
 

@@ -67,8 +67,8 @@ def test_a_broken_input_shard_is_cut_again_with_the_others(tmp_path):
 
 
 def test_a_database_without_room_is_one_line():
-    wanted = r"wanted room for a table of the whole corpus in .*: make room there, or name"
-    with pytest.raises(OSError, match=wanted), database("30MB", 1) as connection:
+    message = r"wanted room for a table of the whole corpus in .*: make room there, or name"
+    with pytest.raises(OSError, match=message), database("30MB", 1) as connection:
         connection.execute("SET max_temp_directory_size = '1MB'")
         connection.execute("SELECT md5(x::VARCHAR) AS m FROM range(3000000) t(x) ORDER BY m").fetchall()
 

@@ -12,7 +12,7 @@ def generated_beams(
 ) -> list[list[tuple[float, list[int]]]]:
     """For each source the scores and ids of all hypotheses of a beam; the model fills with 0, which is not said."""
     ids = pad(sources, 0)
-    theirs = model.generate(
+    output = model.generate(
         input_ids=ids,
         attention_mask=(ids != 0).long(),
         num_beams=beam,
@@ -22,6 +22,6 @@ def generated_beams(
         return_dict_in_generate=True,
         output_scores=True,
     )
-    said = [[i for i in ids if i != 0] for ids in theirs.sequences[:, 1:].tolist()]
-    every = list(zip(theirs.sequences_scores.tolist(), said, strict=True))
-    return [every[n : n + beam] for n in range(0, len(every), beam)]
+    sequences = [[i for i in ids if i != 0] for ids in output.sequences[:, 1:].tolist()]
+    hypotheses = list(zip(output.sequences_scores.tolist(), sequences, strict=True))
+    return [hypotheses[n : n + beam] for n in range(0, len(hypotheses), beam)]

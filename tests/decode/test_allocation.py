@@ -9,7 +9,7 @@ from toolkit.decode._allocation import allocate
 
 
 @pytest.mark.parametrize(
-    ("beam", "tokens", "candidates", "wanted"),
+    ("beam", "tokens", "candidates", "expected"),
     [
         (5, 0, [10], [5]),  # nothing required: one bank
         (5, 0, [3], [3]),  # fewer candidates than places
@@ -30,8 +30,8 @@ from toolkit.decode._allocation import allocate
         (1, 3, [5, 1, 0, 0], [0, 1, 0, 0]),  # a beam of one follows whoever is furthest
     ],
 )
-def test_by_hand(beam, tokens, candidates, wanted):
-    assert allocate(beam, torch.tensor([tokens]), torch.tensor([candidates])).tolist() == [wanted]
+def test_by_hand(beam, tokens, candidates, expected):
+    assert allocate(beam, torch.tensor([tokens]), torch.tensor([candidates])).tolist() == [expected]
 
 
 def by_loop(beam: int, tokens: int, candidates: list[int]) -> list[int]:
@@ -56,15 +56,15 @@ def test_batches_against_a_loop_over_places(seed):
     chance = random.Random(seed)
     beam, banks = chance.randint(1, 20), chance.randint(1, 8)
     tokens = [chance.randrange(banks) for _ in range(12)]
-    given = [[chance.choice((0, 1, 2, 5, 20)) if b <= t else 0 for b in range(banks)] for t in tokens]
-    found = allocate(beam, torch.tensor(tokens), torch.tensor(given)).tolist()
-    for places, count, candidates in zip(found, tokens, given, strict=True):
+    counts = [[chance.choice((0, 1, 2, 5, 20)) if b <= t else 0 for b in range(banks)] for t in tokens]
+    allocations = allocate(beam, torch.tensor(tokens), torch.tensor(counts)).tolist()
+    for places, count, candidates in zip(allocations, tokens, counts, strict=True):
         assert places == by_loop(beam, count, candidates)
         assert sum(places) == min(beam, sum(candidates))
         assert all(0 <= place <= candidate for place, candidate in zip(places, candidates, strict=True))
 
 
 def test_the_candidates_are_left_as_they_are():
-    given = torch.tensor([[9, 1, 1]])
-    allocate(6, torch.tensor([2]), given)
-    assert given.tolist() == [[9, 1, 1]]
+    candidates = torch.tensor([[9, 1, 1]])
+    allocate(6, torch.tensor([2]), candidates)
+    assert candidates.tolist() == [[9, 1, 1]]

@@ -10,12 +10,12 @@ def forbidden(phrases: list[list[int]], history: list[int]) -> set[int]:
     """The ids that one row with this history may not say."""
     constraints = _NegativeConstraints.of([phrases])
     assert constraints is not None
-    said = torch.tensor([history], dtype=torch.long).view(1, len(history))
-    return set(constraints.forbidden(torch.tensor([0]), said)[0].tolist()) - {NONE}
+    tokens = torch.tensor([history], dtype=torch.long).view(1, len(history))
+    return set(constraints.forbidden(torch.tensor([0]), tokens)[0].tolist()) - {NONE}
 
 
 @pytest.mark.parametrize(
-    ("phrases", "history", "wanted"),
+    ("phrases", "history", "expected"),
     [
         ([[7]], [], {7}),  # one id: always
         ([[7]], [7, 8], {7}),
@@ -38,14 +38,14 @@ def forbidden(phrases: list[list[int]], history: list[int]) -> set[int]:
         ([[7, 8], [1, 2, 3]], [7], {8}),
     ],
 )
-def test_forbidden(phrases, history, wanted):
-    assert forbidden(phrases, history) == wanted
+def test_forbidden(phrases, history, expected):
+    assert forbidden(phrases, history) == expected
 
 
 def test_each_row_has_the_phrases_of_its_list():
     constraints = _NegativeConstraints.of([[], [[5, 6], [9]], [[4]]])
-    found = constraints.forbidden(torch.tensor([1, 0, 2, 1]), torch.tensor([[5], [5], [5], [6]]))
-    assert [set(row) - {NONE} for row in found.tolist()] == [{6, 9}, set(), {4}, {9}]
+    ids = constraints.forbidden(torch.tensor([1, 0, 2, 1]), torch.tensor([[5], [5], [5], [6]]))
+    assert [set(row) - {NONE} for row in ids.tolist()] == [{6, 9}, set(), {4}, {9}]
 
 
 def test_unsaid_steps_are_no_ids():

@@ -1,8 +1,10 @@
 """The engine for other families finds what the one with shared encoder states finds, and what `generate` finds."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
-from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
+from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration, LEDConfig
 
 from tests.decode.generated import generated_beams
 from tests.ties import assert_same_searches, scored
@@ -19,7 +21,7 @@ from toolkit.decode.words import WordTable
 SOURCES = [[5, 9, 11, 30, 1], [17, 1], [8, 40, 41, 42, 43, 44, 45, 1]]
 
 
-def other() -> BlenderbotSmallForConditionalGeneration:
+def unshared_model() -> BlenderbotSmallForConditionalGeneration:
     """A model of a family that has no shared engine."""
     torch.manual_seed(1)
     config = BlenderbotSmallConfig(
@@ -36,27 +38,37 @@ def expanded():
         return ExpandedEngine(wide_translator("de-en").model)
 
 
+def test_the_limit_of_a_decoder_may_have_another_name():
+    model = SimpleNamespace(
+        config=LEDConfig(max_encoder_position_embeddings=256, max_decoder_position_embeddings=32, vocab_size=60),
+        generation_config=unshared_model().generation_config,
+        device=torch.device("cpu"),
+    )
+    with pytest.warns(UserWarning, match="led models decode"):
+        assert (ExpandedEngine(model).limit, ExpandedEngine(model).vocabulary) == (32, 60)
+
+
 def test_another_family_is_decoded_with_one_warning():
     with pytest.warns(UserWarning, match="blenderbot-small models decode without shared encoder states"):
-        assert isinstance(engine_of(other()), ExpandedEngine)
+        assert isinstance(engine_of(unshared_model()), ExpandedEngine)
     assert type(engine_of(translator("de-en").model)) is SharedEngine
 
 
 def test_its_beam_is_that_of_generate():
-    model = other()
+    model = unshared_model()
     with pytest.warns(UserWarning):
-        found = beam_search(engine_of(model), SOURCES, 4, 12, n_best=4)
-    assert_same_searches([scored(one) for one in found], generated_beams(model, SOURCES, 4, 12))
+        searches = beam_search(engine_of(model), SOURCES, 4, 12, n_best=4)
+    assert_same_searches([scored(hypotheses) for hypotheses in searches], generated_beams(model, SOURCES, 4, 12))
 
 
 def test_samples_are_those_of_the_shared_engine(expanded):
     model = wide_translator("de-en")
     sources, seeds = model.source.encode([source for source, _ in pairs(5)]), list(range(20))
-    ours, theirs = (
+    samples, expected = (
         sample(engine, sources, [[]] * 20, seeds, 5, 20) for engine in (expanded, SharedEngine(model.model))
     )
-    assert [one.ids for one in ours] == [one.ids for one in theirs]
-    assert [one.logprob for one in ours] == pytest.approx([one.logprob for one in theirs], abs=1e-3)
+    assert [output.ids for output in samples] == [output.ids for output in expected]
+    assert [output.logprob for output in samples] == pytest.approx([output.logprob for output in expected], abs=1e-3)
 
 
 def test_constrained_beams_are_those_of_the_shared_engine(expanded):
@@ -64,16 +76,18 @@ def test_constrained_beams_are_those_of_the_shared_engine(expanded):
     sources = model.source.encode([source for source, _ in pairs(6)])
     sets = [ConstraintSet(("dog",), ("the",)), *[ConstraintSet()] * 5]
     table = WordTable.of(model.target.surfaces(), model.target.eos)
-    ours, theirs = (
+    searches, expected = (
         beam_search(engine, sources, 4, 20, 2, 1.0, LexicalConstraints.of(sets, table, model.target.spell))
         for engine in (expanded, SharedEngine(model.model))
     )
-    assert_same_searches([scored(one) for one in ours], [scored(one) for one in theirs])
-    assert sets[0].unmet(model.target.decode([ours[0][0].ids])[0]) == []
+    assert_same_searches(
+        [scored(hypotheses) for hypotheses in searches], [scored(hypotheses) for hypotheses in expected]
+    )
+    assert sets[0].unmet(model.target.decode([searches[0][0].ids])[0]) == []
 
 
 def test_a_decoder_alone_is_refused():
-    model = other()
+    model = unshared_model()
     model.config.is_encoder_decoder = False
     with pytest.raises(
         ValueError, match="wanted an encoder-decoder model, got 'blenderbot-small'; choose a seq2seq checkpoint"

@@ -54,28 +54,30 @@ def test_decoding_with_shared_states_is_the_models_own_forward_pass(family):
     sources = [[5, 9, 11, 30, 2], [17, 2], [8, 40, 41, 42, 43, 44, 45, 2]]
     with torch.no_grad():
         greedy = sample(SharedEngine(model), sources, [[] for _ in sources], [0, 1, 2], 1, 12)
-        drawn = sample(SharedEngine(model), sources, [[] for _ in range(9)], list(range(9)), 5, 12)
-        for n, found in enumerate([*greedy, *drawn]):
+        samples = sample(SharedEngine(model), sources, [[] for _ in range(9)], list(range(9)), 5, 12)
+        for n, output in enumerate([*greedy, *samples]):
             source = sources[n] if n < 3 else sources[(n - 3) // 3]
-            said = torch.tensor([[model.config.decoder_start_token_id, *found.ids[:-1]]])
-            logprobs = model(input_ids=torch.tensor([source]), decoder_input_ids=said).logits[0].log_softmax(-1)
-            ids = torch.tensor(found.ids)
-            own = logprobs.gather(1, ids[:, None])[:, 0]
-            assert found.logprob == pytest.approx(own.sum().item(), abs=1e-3)
+            prefix = torch.tensor([[model.config.decoder_start_token_id, *output.ids[:-1]]])
+            logprobs = model(input_ids=torch.tensor([source]), decoder_input_ids=prefix).logits[0].log_softmax(-1)
+            ids = torch.tensor(output.ids)
+            token_logprobs = logprobs.gather(1, ids[:, None])[:, 0]
+            assert output.logprob == pytest.approx(token_logprobs.sum().item(), abs=1e-3)
             torch.testing.assert_close(
-                SharedEngine(model).likelihoods([source], [found.ids])[0], own, atol=1e-3, rtol=1e-3
+                SharedEngine(model).likelihoods([source], [output.ids])[0], token_logprobs, atol=1e-3, rtol=1e-3
             )
             if n < 3:
                 logprobs[:, model.config.pad_token_id] = -torch.inf
-                assert logprobs.argmax(-1).tolist() == found.ids
-    assert len({tuple(s.ids) for s in drawn}) > 3
+                assert logprobs.argmax(-1).tolist() == output.ids
+    assert len({tuple(s.ids) for s in samples}) > 3
 
 
-def own_logprob(translator: Translator, source: Sequence[int], given: Sequence[int], ids: Sequence[int]) -> float:
-    """log p(ids | source, given) by the whole model, in one forward pass without a cache."""
-    told = torch.tensor([[*given, *ids[:-1]]])
+def own_logprob(translator: Translator, source: Sequence[int], prompt: Sequence[int], ids: Sequence[int]) -> float:
+    """log p(ids | source, prompt) by the whole model, in one forward pass without a cache."""
+    prefix = torch.tensor([[*prompt, *ids[:-1]]])
     with torch.no_grad():
-        logits = translator.model(input_ids=torch.tensor([source]), decoder_input_ids=told).logits[0, len(given) - 1 :]
+        logits = translator.model(input_ids=torch.tensor([source]), decoder_input_ids=prefix).logits[
+            0, len(prompt) - 1 :
+        ]
     return logits.double().log_softmax(-1).gather(1, torch.tensor(ids)[:, None]).sum().item()
 
 
@@ -93,23 +95,25 @@ def given_of(name: str, translator: Translator, lang: str) -> list[int]:
 @pytest.mark.parametrize("name", families.NAMES)
 def test_what_is_said_has_the_probability_that_the_scorer_gives_it(name, source_lang, lang):
     translator = families.translator(name, source_lang, lang)
-    engine, given = engine_of(translator.model), given_of(name, translator, lang)
+    engine, prompt = engine_of(translator.model), given_of(name, translator, lang)
     sources = translator.source.encode([pair[source_lang == "en"] for pair in tiny.pairs(3)])
-    drawn = sample(engine, sources, [[]] * 9, list(range(9)), 8, 14)
-    found = [h for one in beam_search(engine, sources, 3, 14, 3) for h in one]
-    both = [(sources[n // 3], one) for said in (drawn, found) for n, one in enumerate(said)]
-    assert len(both) == 18
-    length = max(len(one.ids) for _, one in both)
+    samples = sample(engine, sources, [[]] * 9, list(range(9)), 8, 14)
+    beams = [h for hypotheses in beam_search(engine, sources, 3, 14, 3) for h in hypotheses]
+    outputs = [(sources[n // 3], output) for batch in (samples, beams) for n, output in enumerate(batch)]
+    assert len(outputs) == 18
+    length = max(len(output.ids) for _, output in outputs)
     for n in range(1, length + 1):
-        here = [(source, one) for source, one in both if len(one.ids) == n]
-        if not here:
+        group = [(source, output) for source, output in outputs if len(output.ids) == n]
+        if not group:
             continue
-        scored = engine.likelihoods([source for source, _ in here], [one.ids for _, one in here])
-        assert scored.shape == (len(here), n)
-        for (source, one), score in zip(here, scored.double().sum(1).tolist(), strict=True):
-            assert one.logprob == pytest.approx(score, abs=2e-3)
-            assert one.logprob == pytest.approx(own_logprob(translator, source, given, one.ids), abs=2e-3)
-    assert len({tuple(one.ids) for _, one in both}) > 6
+        scored = engine.likelihoods([source for source, _ in group], [output.ids for _, output in group])
+        assert scored.shape == (len(group), n)
+        for (source, hypothesis), score in zip(group, scored.double().sum(1).tolist(), strict=True):
+            assert hypothesis.logprob == pytest.approx(score, abs=2e-3)
+            assert hypothesis.logprob == pytest.approx(
+                own_logprob(translator, source, prompt, hypothesis.ids), abs=2e-3
+            )
+    assert len({tuple(output.ids) for _, output in outputs}) > 6
 
 
 @expanded
@@ -134,15 +138,15 @@ def test_beam_search_is_that_of_generate(name):
     model = families.plain_model(translator).double()  # in float32 rounding can decide between two hypotheses
     engine = engine_of(model)
     sources = translator.source.encode([german for german, _ in tiny.pairs(2)])
-    for source, found in zip(sources, beam_search(engine, sources, 4, 12, 1), strict=True):
-        theirs = model.generate(
+    for source, hypotheses in zip(sources, beam_search(engine, sources, 4, 12, 1), strict=True):
+        expected = model.generate(
             input_ids=torch.tensor([source]),
             num_beams=4,
             max_new_tokens=12 + len(engine.given) - 1,
             bad_words_ids=[[engine.pad]],
         )[0].tolist()
-        assert theirs[: len(engine.given)] == engine.given
-        assert found[0].ids == theirs[len(engine.given) :]
+        assert expected[: len(engine.given)] == engine.given
+        assert hypotheses[0].ids == expected[len(engine.given) :]
 
 
 @expanded
@@ -150,5 +154,5 @@ def test_beam_search_is_that_of_generate(name):
 def test_constraints_hold_where_the_model_has_more_words_than_its_tokenizer(name):
     translator = families.translator(name, "en", "en") if name != "marian" else families.translator(name, "en", "de")
     sets = [ConstraintSet((word,), ("train",)) for word in ("tea", "often")]
-    for one, candidates in zip(sets, rewrite(["Yes.", "No."], translator, sets, beam=3), strict=True):
-        assert one.unmet(candidates[0].text) == [] == candidates[0].origins[0].unmet
+    for constraint_set, candidates in zip(sets, rewrite(["Yes.", "No."], translator, sets, beam=3), strict=True):
+        assert constraint_set.unmet(candidates[0].text) == [] == candidates[0].origins[0].unmet

@@ -60,9 +60,9 @@ def hidden_states(engine: SharedEngine, **of_start) -> list[Tensor]:
         return [hidden for hidden, _ in steps_of(engine, **of_start)]
 
 
-def assert_equal(found: list[Tensor], wanted: list[Tensor]) -> None:
-    assert [len(hidden) for hidden in found] == [len(hidden) for hidden in wanted]
-    for hidden, of_plain in zip(found, wanted, strict=True):
+def assert_equal(actual: list[Tensor], expected: list[Tensor]) -> None:
+    assert [len(hidden) for hidden in actual] == [len(hidden) for hidden in expected]
+    for hidden, of_plain in zip(actual, expected, strict=True):
         torch.testing.assert_close(hidden, of_plain, atol=1e-5, rtol=1e-5)
 
 
@@ -70,15 +70,15 @@ def assert_equal(found: list[Tensor], wanted: list[Tensor]) -> None:
 @pytest.mark.parametrize("family", LAYERED)
 def test_hidden_states_are_those_of_plain_steps(family, device, capsys):
     model = model_of(family)
-    wanted = hidden_states(engine_on("cpu", model, False))
+    expected = hidden_states(engine_on("cpu", model, False))
     with torch.inference_mode(), on(device):
         engine = engine_on(device, model, True)
-        found = []
+        actual = []
         for hidden, state in steps_of(engine):
             assert state.fixed is not None
-            found.append(hidden)
-        assert_equal(found, wanted)
-    assert max(hidden.std() for hidden in wanted) > 0.1
+            actual.append(hidden)
+        assert_equal(actual, expected)
+    assert max(hidden.std() for hidden in expected) > 0.1
     assert not capsys.readouterr().err
 
 
@@ -90,13 +90,13 @@ def test_samples_and_hypotheses_are_those_of_plain_steps(device):
     def decoded(engine: SharedEngine) -> tuple[list, list]:
         samples = sample(engine, SOURCES, None, keys, 10, 12)
         hypotheses = beam_search(engine, SOURCES, 4, 12, 3)
-        return [drawn.ids for drawn in samples], [[h.ids for h in of_search] for of_search in hypotheses]
+        return [output.ids for output in samples], [[h.ids for h in of_search] for of_search in hypotheses]
 
-    wanted = decoded(engine_on("cpu", model, False))
+    expected = decoded(engine_on("cpu", model, False))
     with on(device) as gpu:
-        assert decoded(engine_on(device, model, True)) == wanted
+        assert decoded(engine_on(device, model, True)) == expected
         assert gpu is None or gpu.replays > 5
-    assert len(set(map(tuple, wanted[0]))) > 60
+    assert len(set(map(tuple, expected[0]))) > 60
 
 
 @pytest.mark.slow
@@ -113,23 +113,23 @@ def test_a_batch_finds_the_buffers_and_graphs_of_the_one_before():
         assert gpu.replays - replays >= len(graphs)
         shorter = hidden_states(engine_on("cuda", model, True), sources=SOURCES[1:2], rows_each=3)
         assert steps.buffers is buffers
-        wanted = hidden_states(engine_on("cuda", model, False), sources=SOURCES[1:2], rows_each=3)
+        expected = hidden_states(engine_on("cuda", model, False), sources=SOURCES[1:2], rows_each=3)
     assert_equal(again, first)
-    assert_equal(shorter, wanted)
+    assert_equal(shorter, expected)
 
 
 @pytest.mark.slow
 def test_a_batch_that_comes_while_another_is_in_flight_takes_plain_steps():
     with torch.inference_mode(), pretended_cuda():
         engine = engine_on("cuda", model_of("bart"), True)
-        wanted = hidden_states(engine)
+        expected = hidden_states(engine)
         outer, inner = [], []
-        for (hidden, state), (other, other_state) in zip(steps_of(engine), steps_of(engine), strict=True):
-            assert state.fixed is not None and other_state.fixed is None
+        for (hidden, state), (second, second_state) in zip(steps_of(engine), steps_of(engine), strict=True):
+            assert state.fixed is not None and second_state.fixed is None
             outer.append(hidden)
-            inner.append(other)
-    assert_equal(outer, wanted)
-    assert_equal(inner, wanted)
+            inner.append(second)
+    assert_equal(outer, expected)
+    assert_equal(inner, expected)
 
 
 @pytest.mark.slow
@@ -146,10 +146,10 @@ def test_after_a_capture_that_fails_steps_are_plain_and_one_line_says_so(capture
     monkeypatch.setattr(_fixed, "captured", captured)
     with pretended_cuda():
         model = model_of("bart")
-        wanted = hidden_states(engine_on("cuda", model, False))
+        expected = hidden_states(engine_on("cuda", model, False))
         engine = engine_on("cuda", model, True)
         for _ in range(2):
-            assert_equal(hidden_states(engine), wanted)
+            assert_equal(hidden_states(engine), expected)
     assert len(calls) == captures + 1
     assert capsys.readouterr().err == (
         "the decoder's steps are not replayed as graphs, which is slower: CUDA error: operation not permitted\n"
@@ -174,19 +174,19 @@ def test_a_graph_that_gives_other_numbers_is_not_used(monkeypatch, capsys):
     monkeypatch.setattr(_fixed, "captured", shifted)
     with torch.inference_mode(), pretended_cuda():
         model = model_of("bart")
-        wanted = hidden_states(engine_on("cuda", model, False))
-        assert_equal(hidden_states(engine_on("cuda", model, True)), wanted)
+        expected = hidden_states(engine_on("cuda", model, False))
+        assert_equal(hidden_states(engine_on("cuda", model, True)), expected)
     assert "a graph gave other numbers than the step that it was captured from" in capsys.readouterr().err
 
 
 def test_what_waits_for_the_device_is_not_captured(capsys):
     with pretended_cuda():
         model = model_of("bart")
-        wanted = hidden_states(engine_on("cuda", model, False))
+        expected = hidden_states(engine_on("cuda", model, False))
         norm = model.get_decoder().layers[1].final_layer_norm
         plain = norm.forward
         norm.forward = lambda x: plain(x) if float(x.sum()) else x
-        assert_equal(hidden_states(engine_on("cuda", model, True)), wanted)
+        assert_equal(hidden_states(engine_on("cuda", model, True)), expected)
     assert "not permitted when stream is capturing" in capsys.readouterr().err
 
 
@@ -195,16 +195,16 @@ def test_buffers_that_do_not_fit_are_not_made(room, steps, monkeypatch, capsys):
     """In one case there is never room, in the other for no more rows than a batch begins with."""
     with torch.inference_mode(), pretended_cuda():
         model = model_of("bart")
-        wanted = hidden_states(engine_on("cuda", model, False))
+        expected = hidden_states(engine_on("cuda", model, False))
         engine = engine_on("cuda", model, True)
         first = 3 * 2 * 12 * 4 * 16 * 8  # bytes of 3 layers, 12 steps, 4 rows
         free = int(first / _fixed.SHARE) + room
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (free, 80 << 30))
-        found, fixed = [], []
+        actual, fixed = [], []
         for hidden, state in steps_of(engine):
-            found.append(hidden)
+            actual.append(hidden)
             fixed.append(state.fixed is not None)
-    assert_equal(found, wanted)
+    assert_equal(actual, expected)
     assert fixed == [True] * steps + [False] * (STEPS - steps)
     assert capsys.readouterr().err == (
         "the decoder's steps are not replayed as graphs, which is slower: too little memory is free\n"
@@ -218,16 +218,16 @@ def test_weights_that_change_are_seen():
         layer = model.get_decoder().layers[0]
         engine = engine_on("cuda", model, True)
         plain = engine_on("cuda", model, False)
-        found = [hidden_states(engine)]
+        results = [hidden_states(engine)]
         for weight in (layer.self_attn.v_proj.weight, layer.fc1.weight):  # one is packed, the other read where it is
             with torch.no_grad():
                 weight.mul_(-1)
-            found.append(hidden_states(engine))
-            assert_equal(found[-1], hidden_states(plain))
+            results.append(hidden_states(engine))
+            assert_equal(results[-1], hidden_states(plain))
         layer.fc2.weight = nn.Parameter(layer.fc2.weight.detach() * 2)
-        found.append(hidden_states(engine))
-        assert_equal(found[-1], hidden_states(plain))
-    for before, after in pairwise(found):
+        results.append(hidden_states(engine))
+        assert_equal(results[-1], hidden_states(plain))
+    for before, after in pairwise(results):
         assert (before[-1] - after[-1]).abs().max() > 1e-3
 
 

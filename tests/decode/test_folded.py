@@ -64,11 +64,11 @@ for kernel in (source, picking):
 
 def run(program: str, tmp_path, **variables: str) -> str:
     environment = ENVIRONMENT | {"PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(tmp_path), **variables}
-    done = subprocess.run(
+    process = subprocess.run(
         [os.sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 @pytest.mark.slow
@@ -118,9 +118,9 @@ def test_a_kernel_with_wrong_numbers_is_not_used(wrong, gpu, monkeypatch, capsys
     for name, kernel in (of_torch | {wrong: shifted_kernels[wrong]}).items():
         monkeypatch.setattr(_folded, name, kernel)
     assert _top_k._folding(CPU) is None
-    said = capsys.readouterr().err
-    assert "Triton's kernel is not used" in said and "wanted torch's numbers, got a difference of 0.1" in said
-    assert said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "Triton's kernel is not used" in message and "wanted torch's numbers, got a difference of 0.1" in message
+    assert message.count("\n") == 1
 
 
 def test_a_kernel_that_cannot_be_made_is_not_used(gpu, monkeypatch, capsys):
@@ -139,25 +139,25 @@ def test_kernels_with_the_numbers_of_torch_are_used_where_they_fit(gpu, monkeypa
 
     used = []
 
-    def counted(kernel):
+    def count_calls(kernel):
         def call(logits, *arguments):
             used.append((kernel.__name__, logits.shape[1]))
             return kernel(logits, *arguments)
 
         return call
 
-    monkeypatch.setattr(_folded, "best_folded", counted(best))
-    monkeypatch.setattr(_folded, "log_probabilities_picked", counted(picked))
+    monkeypatch.setattr(_folded, "best_folded", count_calls(best))
+    monkeypatch.setattr(_folded, "log_probabilities_picked", count_calls(picked))
     kernels = _top_k._folding(CPU)
     monkeypatch.setattr(_top_k, "_folding", lambda device: kernels)
     monkeypatch.setattr(torch.Tensor, "is_cuda", True)  # of tensors of the CPU
     used.clear()
-    few, enough = _folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS
-    for width, count in ((few, 3), (enough, 3), (enough, _folded.MOST + 1)):
+    narrow, wide = _folded.LEAST * _folded.COLUMNS - 1, _folded.LEAST * _folded.COLUMNS
+    for width, count in ((narrow, 3), (wide, 3), (wide, _folded.MOST + 1)):
         logits = torch.zeros(2, width, dtype=torch.bfloat16)
         _top_k.token_log_probabilities(logits.float(), torch.tensor([0, 1]))  # in 32 bits torch computes it
         values, ids = _top_k.most_probable_of(logits.clone(), count, 0)
         scores = _top_k.token_log_probabilities(logits, torch.tensor([0, 1]))
         assert values.shape == ids.shape == (2, count) and scores.shape == (2,)
         torch.testing.assert_close(values[:, 0], scores, atol=1e-2, rtol=1e-3)
-    assert used == [("picked", few), ("best", enough), ("picked", enough), ("picked", enough)]
+    assert used == [("picked", narrow), ("best", wide), ("picked", wide), ("picked", wide)]

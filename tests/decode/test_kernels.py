@@ -141,10 +141,10 @@ OF_TORCH = StepKernels(own_steps, sources, add_norm)
 
 @pytest.fixture
 def kernels(monkeypatch):
-    def chosen(states):
+    def choose_kernels(states):
         return OF_TORCH if states.device.type == "cuda" else None
 
-    monkeypatch.setattr(shared, "step_kernels", chosen)
+    monkeypatch.setattr(shared, "step_kernels", choose_kernels)
 
 
 @pytest.mark.slow
@@ -153,13 +153,13 @@ def kernels(monkeypatch):
 def test_hidden_states_with_kernels_are_those_of_plain_steps(family, most_rows, kernels, monkeypatch, capsys):
     monkeypatch.setattr(_fixed, "MOST_ROWS", most_rows)
     model = model_of(family)
-    wanted = hidden_states(engine_on("cpu", model, False))
+    expected = hidden_states(engine_on("cpu", model, False))
     with torch.inference_mode(), pretended_cuda() as gpu:
-        assert_equal(hidden_states(engine_on("cuda", model, False)), wanted)
+        assert_equal(hidden_states(engine_on("cuda", model, False)), expected)
         assert not gpu.replays
         states = [state.fixed for _, state in steps_of(engine_on("cuda", model, True))]
         assert None not in states and all(first is second for first, second in pairwise(states))
-        assert_equal(hidden_states(engine_on("cuda", model, True)), wanted)
+        assert_equal(hidden_states(engine_on("cuda", model, True)), expected)
         graphs = _fixed._STEPS_OF[model.get_decoder()].graphs
         assert {shape.steps for shape in graphs} <= {0} and max(
             (shape.rows for shape in graphs), default=0
@@ -167,7 +167,7 @@ def test_hidden_states_with_kernels_are_those_of_plain_steps(family, most_rows, 
         assert bool(gpu.replays) == bool(most_rows)
         engine = engine_on("cuda", model, False)
         engine.kernels = False
-        assert_equal(hidden_states(engine), wanted)
+        assert_equal(hidden_states(engine), expected)
     assert not capsys.readouterr().err
 
 
@@ -179,22 +179,22 @@ def test_samples_and_hypotheses_with_kernels_are_those_of_plain_steps(kernels, m
     def decoded(engine) -> tuple[list, list]:
         samples = sample(engine, SOURCES, None, keys, 10, 12)
         hypotheses = beam_search(engine, SOURCES, 4, 12, 3)
-        return [drawn.ids for drawn in samples], [[h.ids for h in of_search] for of_search in hypotheses]
+        return [output.ids for output in samples], [[h.ids for h in of_search] for of_search in hypotheses]
 
-    wanted = decoded(engine_on("cpu", model, False))
+    expected = decoded(engine_on("cpu", model, False))
     with pretended_cuda():
-        assert decoded(engine_on("cuda", model, True)) == wanted
-        assert decoded(engine_on("cuda", model, False)) == wanted
+        assert decoded(engine_on("cuda", model, True)) == expected
+        assert decoded(engine_on("cuda", model, False)) == expected
 
 
 def test_kernels_are_for_a_gpu_and_32_or_16_bits(monkeypatch):
-    chosen = OF_TORCH
-    monkeypatch.setattr(_kernels, "_step_kernels", lambda device: chosen)
+    expected = OF_TORCH
+    monkeypatch.setattr(_kernels, "_step_kernels", lambda device: expected)
     assert _kernels.step_kernels(torch.zeros(1)) is None
     with pretended_cuda():
-        found = [_kernels.step_kernels(torch.zeros(1, device="cuda", dtype=getattr(torch, name))) for name in
+        results = [_kernels.step_kernels(torch.zeros(1, device="cuda", dtype=getattr(torch, name))) for name in
                  ("float32", "bfloat16", "float16", "float64")]  # fmt: skip
-    assert found == [chosen, chosen, chosen, None]
+    assert results == [expected, expected, expected, None]
 
 
 @pytest.mark.parametrize("wrong", ["own_steps", "sources", "add_norm", ""])

@@ -38,20 +38,20 @@ def model_of(family: str, activation: str = "relu") -> PreTrainedModel:
     return model
 
 
-def theirs(model: PreTrainedModel, encoded: Tensor, steps: Tensor) -> list[list[Tensor]]:
+def library_states(model: PreTrainedModel, encoded: Tensor, steps: Tensor) -> list[list[Tensor]]:
     """By step and layer, the hidden states of each row by the model's own decoder; last those that it returns."""
-    decoder, cache, found = model.get_decoder(), EncoderDecoderCache(DynamicCache(), DynamicCache()), []
+    decoder, cache, results = model.get_decoder(), EncoderDecoderCache(DynamicCache(), DynamicCache()), []
     for ids in steps:
         outputs: list[Tensor] = []
         hooks = [layer.register_forward_hook(lambda _m, _i, out, o=outputs: o.append(out)) for layer in decoder.layers]
         last = decoder(input_ids=ids[:, None], encoder_hidden_states=encoded, past_key_values=cache, use_cache=True)
         for hook in hooks:
             hook.remove()
-        found.append([states[:, 0] for states in (*outputs, last.last_hidden_state)])
-    return found
+        results.append([states[:, 0] for states in (*outputs, last.last_hidden_state)])
+    return results
 
 
-def ours(model: PreTrainedModel, encoded: Tensor, steps: Tensor, sentence: Tensor) -> list[list[Tensor]]:
+def toolkit_states(model: PreTrainedModel, encoded: Tensor, steps: Tensor, sentence: Tensor) -> list[list[Tensor]]:
     """The same by our layers; `encoded` has one entry for each sentence, not for each row."""
     whole = read_layers(model.get_decoder())
     keys, values = source_states(whole, encoded)
@@ -76,15 +76,15 @@ def test_every_layer_gives_what_the_models_own_gives(family, activation, device)
     steps = torch.randint(3, 60, (STEPS, len(sentence)))
     steps[2, 1] = PAD  # some positions are not those of padding
     with torch.inference_mode():
-        wanted = theirs(model, encoded[sentence], steps)
+        expected = library_states(model, encoded[sentence], steps)
         with pretended_cuda() if device == "cuda" else nullcontext():
             model.to(device)
-            found = ours(model, encoded.to(device), steps.to(device), sentence.to(device))
-            found = [[states.cpu() for states in of_step] for of_step in found]
-    for of_step, wanted_of_step in zip(found, wanted, strict=True):
-        for states, wanted_states in zip(of_step, wanted_of_step, strict=True):
-            torch.testing.assert_close(states, wanted_states, atol=1e-6, rtol=1e-5)  # the scores are in float32
-    assert max(states.std() for states in wanted[0]) > 0.1
+            actual = toolkit_states(model, encoded.to(device), steps.to(device), sentence.to(device))
+            actual = [[states.cpu() for states in of_step] for of_step in actual]
+    for of_step, expected_of_step in zip(actual, expected, strict=True):
+        for states, expected_states in zip(of_step, expected_of_step, strict=True):
+            torch.testing.assert_close(states, expected_states, atol=1e-6, rtol=1e-5)  # the scores are in float32
+    assert max(states.std() for states in expected[0]) > 0.1
 
 
 class Dispatches(TorchDispatchMode):
@@ -137,14 +137,14 @@ def test_a_layer_that_is_not_plain_is_called(name, device):
         plain = hidden_states()
         layer = model.get_decoder().layers[0].get_submodule(name)
         layer.__class__ = Doubled
-        adapted = hidden_states()
+        class_output = hidden_states()
         layer.__class__ = nn.Linear
         with torch.no_grad():
             layer.weight *= 2
             layer.bias *= 2
         doubled = hidden_states()
-    assert (plain - adapted).abs().max() > 1e-3
-    torch.testing.assert_close(adapted, doubled, atol=1e-6, rtol=1e-5)
+    assert (plain - class_output).abs().max() > 1e-3
+    torch.testing.assert_close(class_output, doubled, atol=1e-6, rtol=1e-5)
 
 
 def test_weights_are_read_anew_for_every_batch():

@@ -26,8 +26,8 @@ def spell(phrase: str, surfaces: Sequence[str] = PLAIN) -> list[int] | None:
         pieces = sorted(
             (i for i, s in enumerate(surfaces) if s and text.startswith(s)), key=lambda i: -len(surfaces[i])
         )
-        found = ((i, rest(text[len(surfaces[i]) :])) for i in pieces)
-        return next(([i, *more] for i, more in found if more is not None), None) if text else []
+        rests = ((i, rest(text[len(surfaces[i]) :])) for i in pieces)
+        return next(([i, *more] for i, more in rests if more is not None), None) if text else []
 
     return rest(" " + phrase)
 
@@ -39,18 +39,18 @@ def text_of(ids: Sequence[int], surfaces: Sequence[str] = PLAIN) -> str:
 def lexical_of(
     *sets: ConstraintSet, surfaces: Sequence[str] = PLAIN, known: KnownWords | None = None
 ) -> LexicalConstraints:
-    found = LexicalConstraints.of(sets, WordTable.of(surfaces, EOS), lambda phrase: spell(phrase, surfaces), known)
-    assert found is not None
-    return found
+    lexical = LexicalConstraints.of(sets, WordTable.of(surfaces, EOS), lambda phrase: spell(phrase, surfaces), known)
+    assert lexical is not None
+    return lexical
 
 
 def after(lexical: LexicalConstraints, ids: Sequence[int]) -> tuple[ConstraintState, bool]:
     """One row of one search that has said `ids`, and whether that said something forbidden."""
-    state, said = ConstraintState.start(lexical, 1), False
+    state, forbidden = ConstraintState.start(lexical, 1), False
     for i in ids:
         state, bad = state.advance(torch.tensor([[i]]))
-        said |= bool(bad)
-    return state, said
+        forbidden |= bool(bad)
+    return state, forbidden
 
 
 def ids_of(*pieces: str) -> list[int]:
@@ -81,8 +81,8 @@ def test_a_phrase_without_words_is_refused(field, phrase):
     ],
 )
 def test_required_and_forbidden_at_once_is_refused(positive, negative):
-    got = rf"got '{positive}' required and '{negative}' forbidden; drop one"
-    with pytest.raises(ValueError, match="wanted phrases that are required or forbidden, " + got):
+    message = rf"got '{positive}' required and '{negative}' forbidden; drop one"
+    with pytest.raises(ValueError, match="wanted phrases that are required or forbidden, " + message):
         ConstraintSet(("often", positive), ("go", negative))
 
 
@@ -125,9 +125,9 @@ def test_a_phrase_that_stands_twice_must_be_said_twice():
 # The automaton
 
 
-def naive(pieces: list[int], said: list[int]) -> int:
+def naive(pieces: list[int], ids: list[int]) -> int:
     """How many first pieces the last said ones are."""
-    return max(n for n in range(min(len(pieces), len(said)) + 1) if said[len(said) - n :] == pieces[:n])
+    return max(n for n in range(min(len(pieces), len(ids)) + 1) if ids[len(ids) - n :] == pieces[:n])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -135,12 +135,12 @@ def test_the_automaton_against_a_suffix_matcher(seed):
     chance = random.Random(seed)
     letters = range(5, 5 + chance.choice((1, 2, 3)))
     pieces = [chance.choice(letters) for _ in range(chance.randint(1, 6))]
-    table, state, said = transition_table(pieces), 0, []
+    table, state, ids = transition_table(pieces), 0, []
     for _ in range(60):
         piece = chance.choice([*letters, 99])
-        said.append(piece)
+        ids.append(piece)
         state = table[state][pieces.index(piece)] if piece in pieces else 0
-        assert state == naive(pieces, said)
+        assert state == naive(pieces, ids)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -149,15 +149,15 @@ def test_the_states_of_rows_are_those_of_the_automaton(seed):
     sets = [ConstraintSet(("a", "ab", "a ab")), ConstraintSet(("bb",)), ConstraintSet(negative=("a",))]
     surfaces = ["", "", " a", "b", " b"]
     lexical = lexical_of(*sets, surfaces=surfaces)
-    spelled = [[spell(phrase, surfaces) for phrase in one.positive] for one in sets]
-    state, said = ConstraintState.start(lexical, 4), [[[] for _ in range(4)] for _ in sets]
+    spelled = [[spell(phrase, surfaces) for phrase in constraint_set.positive] for constraint_set in sets]
+    state, history = ConstraintState.start(lexical, 4), [[[] for _ in range(4)] for _ in sets]
     for _ in range(12):
         ids = [[chance.choice((2, 3, 4)) for _ in range(4)] for _ in sets]
         state, _ = state.advance(torch.tensor(ids))
         for search, row in ((s, r) for s in range(3) for r in range(4)):
-            said[search][row].append(ids[search][row])
+            history[search][row].append(ids[search][row])
             states = state.spelled[search, row].tolist()
-            assert states[: len(spelled[search])] == [naive(pieces, said[search][row]) for pieces in spelled[search]]
+            assert states[: len(spelled[search])] == [naive(pieces, history[search][row]) for pieces in spelled[search]]
             assert not any(states[len(spelled[search]) :])
 
 
@@ -168,7 +168,7 @@ FOR = ConstraintSet(negative=("for",))
 
 
 @pytest.mark.parametrize(
-    ("pieces", "said", "closing"),
+    ("pieces", "forbidden", "closing"),
     [
         ((" for",), False, True),
         ((" f", "or"), False, True),  # another segmentation
@@ -187,10 +187,10 @@ FOR = ConstraintSet(negative=("for",))
         ((" f", " ", "or"), False, False),
     ],
 )
-def test_a_forbidden_word_is_said_once_it_is_closed(pieces, said, closing):
+def test_a_forbidden_word_is_said_once_it_is_closed(pieces, forbidden, closing):
     lexical = lexical_of(FOR)
     state, bad = after(lexical, ids_of(*pieces))
-    assert (bad, bool(state.closing()[0])) == (said, closing)
+    assert (bad, bool(state.closing()[0])) == (forbidden, closing)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_forbidden_phrase_whose_beginning_repeats(pieces, bad):
     assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
-@pytest.mark.parametrize("given", ["for", "For"])
+@pytest.mark.parametrize("word", ["for", "For"])
 @pytest.mark.parametrize(
     ("pieces", "bad"),
     [
@@ -222,8 +222,8 @@ def test_a_forbidden_phrase_whose_beginning_repeats(pieces, bad):
         ((" ", " ", "f", "or"), True),
     ],
 )
-def test_an_anchored_word(given, pieces, bad):
-    lexical = lexical_of(ConstraintSet(not_first=(given,)))
+def test_an_anchored_word(word, pieces, bad):
+    lexical = lexical_of(ConstraintSet(not_first=(word,)))
     assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
@@ -275,8 +275,8 @@ def test_banks_and_the_pieces_that_go_on(positive, pieces, bank, following):
     state, _ = after(lexical, ids_of(*pieces))
     assert state.banks().tolist() == [[bank]]
     pieces_of = {None: NO_PIECE, CLOSE_WORD: CLOSE_WORD} | {piece: i for i, piece in enumerate(PLAIN)}
-    wanted = [pieces_of[piece] for piece in following]
-    assert state.next_pieces().tolist() == [[wanted]]
+    expected = [pieces_of[piece] for piece in following]
+    assert state.next_pieces().tolist() == [[expected]]
 
 
 @pytest.mark.parametrize(
@@ -291,58 +291,62 @@ def test_the_end_of_a_text_closes_its_word(pieces, complete):
 # Words through pieces, against the decoded text
 
 
-def phrases(chance: random.Random, surfaces: Sequence[str], most: int) -> list[str]:
+def phrases(chance: random.Random, surfaces: Sequence[str], limit: int) -> list[str]:
     """Random words in a row of random texts."""
-    found = []
-    for _ in range(chance.randint(0, most)):
-        said = list(constraint_words(text_of([chance.randrange(2, len(surfaces)) for _ in range(5)], surfaces)))
-        i = chance.randrange(max(len(said), 1))
-        found += [" ".join(said[i : i + chance.choice((1, 1, 2))])] if said else []
-    return found
+    texts = []
+    for _ in range(chance.randint(0, limit)):
+        words = list(constraint_words(text_of([chance.randrange(2, len(surfaces)) for _ in range(5)], surfaces)))
+        i = chance.randrange(max(len(words), 1))
+        texts += [" ".join(words[i : i + chance.choice((1, 1, 2))])] if words else []
+    return texts
 
 
 def constraints(chance: random.Random, surfaces: Sequence[str]) -> ConstraintSet:
     """A random set that can be required and spelled, and has something."""
     while True:
         try:
-            one = ConstraintSet(*(tuple(phrases(chance, surfaces, most)) for most in (2, 2, 1)))
+            constraint_set = ConstraintSet(*(tuple(phrases(chance, surfaces, limit)) for limit in (2, 2, 1)))
         except ValueError:
             continue
-        if any(vars(one).values()) and all(spell(phrase, surfaces) for phrase in one.positive):
-            return one
+        if any(vars(constraint_set).values()) and all(spell(phrase, surfaces) for phrase in constraint_set.positive):
+            return constraint_set
 
 
-def broken(one: ConstraintSet, text: str) -> int:
+def broken(constraint_set: ConstraintSet, text: str) -> int:
     """How often a text says what it must not."""
-    return sum(times_said(text, p) for p in one.negative) + sum(_begins_with(text, p) for p in one.not_first)
+    return sum(times_said(text, p) for p in constraint_set.negative) + sum(
+        _begins_with(text, p) for p in constraint_set.not_first
+    )
 
 
 def closed_part(text: str) -> str:
     """The words of a text that no letter can change any more."""
-    said = list(constraint_words(text))
-    return " ".join(said[:-1] if text and (text[-1].isalnum() and text[-1] not in "字京") else said)
+    words = list(constraint_words(text))
+    return " ".join(words[:-1] if text and (text[-1].isalnum() and text[-1] not in "字京") else words)
 
 
 @pytest.mark.parametrize("surfaces", [PLAIN, MIXED], ids=["plain", "mixed"])
 @pytest.mark.parametrize("seed", range(30))
 def test_rows_against_their_decoded_texts(seed, surfaces):
     chance = random.Random(seed)
-    one = constraints(chance, surfaces)
-    lexical = lexical_of(one, surfaces=surfaces)
-    state, said, said_bad = ConstraintState.start(lexical, 1), [], False
+    constraint_set = constraints(chance, surfaces)
+    lexical = lexical_of(constraint_set, surfaces=surfaces)
+    state, ids, said_bad = ConstraintState.start(lexical, 1), [], False
     for _ in range(9):
         bad, complete = map(bool, state.closing())
-        text = "".join(surfaces[i] for i in said)
-        assert (said_bad or bad) == (broken(one, text) > 0)
-        assert complete == (not any(times_said(text, p) < one.positive.count(p) for p in one.positive))
+        text = "".join(surfaces[i] for i in ids)
+        assert (said_bad or bad) == (broken(constraint_set, text) > 0)
+        assert complete == (
+            not any(times_said(text, p) < constraint_set.positive.count(p) for p in constraint_set.positive)
+        )
         refused = dict(zip(lexical.checked.tolist(), state.refused()[0, 0].tolist(), strict=True))
-        before = broken(one, closed_part(text))
+        before = broken(constraint_set, closed_part(text))
         for i in range(2, len(surfaces)):
             says = bool(state.advance(torch.tensor([[i]]))[1])
-            assert says == (broken(one, closed_part(text + surfaces[i])) > before)
+            assert says == (broken(constraint_set, closed_part(text + surfaces[i])) > before)
             assert says == refused.get(i, bad and bool(lexical.table.closes_first[i])), "what the search masks"
-        said.append(chance.randrange(1, len(surfaces)))
-        state, bad_now = state.advance(torch.tensor([[said[-1]]]))
+        ids.append(chance.randrange(1, len(surfaces)))
+        state, bad_now = state.advance(torch.tensor([[ids[-1]]]))
         said_bad |= bool(bad_now)
         assert int(state.banks()) <= int(lexical.tokens)
 
@@ -351,8 +355,8 @@ def test_rows_of_many_searches_are_each_on_its_own():
     chance = random.Random(5)
     sets = [constraints(chance, MIXED) for _ in range(12)]
     together = lexical_of(*sets, surfaces=MIXED)
-    alone = [lexical_of(one, surfaces=MIXED) for one in sets]
-    state, each = ConstraintState.start(together, 3), [ConstraintState.start(one, 3) for one in alone]
+    alone = [lexical_of(constraint_set, surfaces=MIXED) for constraint_set in sets]
+    state, each = ConstraintState.start(together, 3), [ConstraintState.start(lexical, 3) for lexical in alone]
     for _ in range(8):
         ids = torch.tensor([[chance.randrange(1, len(MIXED)) for _ in range(3)] for _ in sets])
         state, bad = state.advance(ids)
@@ -362,21 +366,21 @@ def test_rows_of_many_searches_are_each_on_its_own():
         order = torch.tensor([[chance.randrange(3) for _ in range(3)] for _ in sets])
         state, each = state.pick(order), [p.pick(order[n : n + 1]) for n, p in enumerate(each)]
         banks, closing = state.banks(), torch.stack(state.closing())
-        for n, own in enumerate(each):
-            assert banks[n].tolist() == own.banks()[0].tolist()
-            assert closing[:, n].tolist() == torch.stack(own.closing())[:, 0].tolist()
+        for n, single_state in enumerate(each):
+            assert banks[n].tolist() == single_state.banks()[0].tolist()
+            assert closing[:, n].tolist() == torch.stack(single_state.closing())[:, 0].tolist()
 
 
 def test_keep_keeps_searches_in_the_order_asked_for():
     sets = [ConstraintSet(("a",)), ConstraintSet(("b", "c"), ("for",)), ConstraintSet(negative=("a",))]
     order = torch.tensor([2, 1])
-    kept, wanted = lexical_of(*sets).keep(order), lexical_of(sets[2], sets[1])
+    subset, expected = lexical_of(*sets).keep(order), lexical_of(sets[2], sets[1])
     ids = torch.tensor([ids_of(" a", " "), ids_of(" for", " a")])
-    assert kept.tokens.tolist() == wanted.tokens.tolist() == [0, 4]
-    state, bad = ConstraintState.start(kept, 2).advance(ids)
-    other, other_bad = ConstraintState.start(wanted, 2).advance(ids)
-    assert bad.tolist() == other_bad.tolist()
-    assert torch.stack(state.closing()).tolist() == torch.stack(other.closing()).tolist()
+    assert subset.tokens.tolist() == expected.tokens.tolist() == [0, 4]
+    state, bad = ConstraintState.start(subset, 2).advance(ids)
+    expected_state, expected_bad = ConstraintState.start(expected, 2).advance(ids)
+    assert bad.tolist() == expected_bad.tolist()
+    assert torch.stack(state.closing()).tolist() == torch.stack(expected_state.closing()).tolist()
     back = state.keep(torch.tensor([1]))
     assert back.constraints.tokens.tolist() == [4]
     assert back.open_word.tolist() == state.open_word[1:].tolist()
@@ -394,8 +398,8 @@ def test_no_constraints_are_none_unless_words_are_known():
 
 
 def test_a_phrase_that_the_vocabulary_cannot_spell_is_an_error():
-    wanted = "wanted required phrases that the model's vocabulary can spell, got 'xyz'; choose other words or another"
-    with pytest.raises(ValueError, match=wanted):
+    message = "wanted required phrases that the model's vocabulary can spell, got 'xyz'; choose other words or another"
+    with pytest.raises(ValueError, match=message):
         lexical_of(ConstraintSet(("a", "xyz")))
     lexical_of(ConstraintSet(("a",), ("xyz",), ("xyz",)))  # what cannot be said need not be spelled
 
@@ -421,7 +425,7 @@ KNOWN, OWN = ("a", "ab", "bb", "as", "c"), "abb"
 
 def walk(chance: random.Random, lexical: LexicalConstraints, surfaces: Sequence[str]) -> list[int]:
     """Random pieces of those that a search would not mask; a row with none, or that EOS may end, ends."""
-    state, said = ConstraintState.start(lexical, 1), []
+    state, output = ConstraintState.start(lexical, 1), []
     while True:
         shut = bool(state.closing()[0])
         refused = dict(zip(lexical.checked.tolist(), state.refused()[0, 0].tolist(), strict=True))
@@ -432,10 +436,10 @@ def walk(chance: random.Random, lexical: LexicalConstraints, surfaces: Sequence[
             for i, lost in zip(ids, dead_ends, strict=True)
             if not (lost or refused.get(i) or (shut and bool(lexical.table.closes_first[i])))
         ]
-        if not free or (len(said) > 6 and not shut):
-            return [] if shut else said
-        said.append(chance.choice(free))
-        state, _ = state.advance(torch.tensor([[said[-1]]]))
+        if not free or (len(output) > 6 and not shut):
+            return [] if shut else output
+        output.append(chance.choice(free))
+        state, _ = state.advance(torch.tensor([[output[-1]]]))
 
 
 @pytest.mark.slow

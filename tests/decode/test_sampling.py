@@ -34,12 +34,12 @@ def free(rows: int) -> list[list]:
     return [[] for _ in range(rows)]
 
 
-def next_logprobs(source: list[int], said: list[int]) -> torch.Tensor:
+def next_logprobs(source: list[int], prefix: list[int]) -> torch.Tensor:
     """The model's own log p(next token), (steps + 1, vocabulary), of one pair without padding."""
     model = wide_translator("de-en").model
     start = model.config.decoder_start_token_id
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[start, *said]])).logits
+        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[start, *prefix]])).logits
     return logits[0].double().log_softmax(-1)
 
 
@@ -50,7 +50,7 @@ def generate(sources: list[list[int]], **options: object) -> list[list[int]]:
     longest = max(map(len, sources))
     ids = torch.tensor([[*s, *[pad] * (longest - len(s))] for s in sources])
     real = torch.tensor([[1] * len(s) + [0] * (longest - len(s)) for s in sources])
-    found = model.generate(
+    output = model.generate(
         input_ids=ids,
         attention_mask=real,
         do_sample=False,
@@ -59,41 +59,41 @@ def generate(sources: list[list[int]], **options: object) -> list[list[int]]:
         suppress_tokens=[pad],
         **options,
     )
-    rows = [row[1:] for row in found.tolist()]
+    rows = [row[1:] for row in output.tolist()]
     return [row[: row.index(eos) + 1] if eos in row else row for row in rows]
 
 
 def test_top_1_is_transformers_greedy_search(engine, sources):
-    found = [s.ids for s in sample(engine, sources, free(7), list(range(7)), 1, LIMIT)]
-    assert len(set(map(len, found))) > 2, "rows must end at different steps"
-    assert found == generate(sources)
+    ids = [s.ids for s in sample(engine, sources, free(7), list(range(7)), 1, LIMIT)]
+    assert len(set(map(len, ids))) > 2, "rows must end at different steps"
+    assert ids == generate(sources)
 
 
 def test_top_1_under_constraints_is_transformers_greedy_search_with_bad_words(engine, sources):
     plain = [s.ids for s in sample(engine, sources, free(7), list(range(7)), 1, LIMIT)]
     longest = max(plain, key=len)
     for phrases in ([[longest[0]]], [longest[:2], longest[1:4]], [[longest[0], longest[0]], longest[2:5]]):
-        found = [s.ids for s in sample(engine, sources, [phrases] * 7, list(range(7)), 1, LIMIT)]
-        assert found == generate(sources, bad_words_ids=phrases)
-        assert found != plain
+        ids = [s.ids for s in sample(engine, sources, [phrases] * 7, list(range(7)), 1, LIMIT)]
+        assert ids == generate(sources, bad_words_ids=phrases)
+        assert ids != plain
 
 
 def test_logprob_is_the_teacher_forced_number_of_the_same_ids(engine, sources):
     samples = sample(engine, sources, free(42), list(range(42)), 10, LIMIT)
     assert len({len(s.ids) for s in samples}) > 5
     assert sum(s.ended for s in samples) > 30
-    for n, drawn in enumerate(samples):
-        logprobs = next_logprobs(sources[n // 6], drawn.ids[:-1])
-        expected = logprobs.gather(1, torch.tensor(drawn.ids)[:, None]).sum().item()
-        assert drawn.logprob == pytest.approx(expected, abs=1e-3)
+    for n, output in enumerate(samples):
+        logprobs = next_logprobs(sources[n // 6], output.ids[:-1])
+        expected = logprobs.gather(1, torch.tensor(output.ids)[:, None]).sum().item()
+        assert output.logprob == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_row_is_cut_at_the_limit(engine, sources):
     samples = sample(engine, sources, free(28), list(range(28)), 10, 3)
     assert {len(s.ids) for s in samples} == {1, 2, 3}
-    for drawn in samples:
-        assert drawn.ended == (drawn.ids[-1] == engine.eos)
-        assert engine.eos not in drawn.ids[:-1]
+    for output in samples:
+        assert output.ended == (output.ids[-1] == engine.eos)
+        assert engine.eos not in output.ids[:-1]
     assert any(not s.ended for s in samples)
 
 
@@ -118,8 +118,8 @@ def test_a_batch_is_each_sentence_on_its_own(engine, sources):
 def test_the_seed_decides(engine, sources):
     first = sample(engine, sources, free(14), list(range(14)), 10, LIMIT)
     assert sample(engine, sources, free(14), list(range(14)), 10, LIMIT) == first
-    other = sample(engine, sources, free(14), list(range(14, 28)), 10, LIMIT)
-    assert sum(a.ids != b.ids for a, b in zip(first, other, strict=True)) > 7
+    second = sample(engine, sources, free(14), list(range(14, 28)), 10, LIMIT)
+    assert sum(a.ids != b.ids for a, b in zip(first, second, strict=True)) > 7
 
 
 def chi_square(counts: list[int], shares: list[float]) -> float:
@@ -132,23 +132,23 @@ def test_first_tokens_follow_the_renormalised_top_k(engine, sources, forbidden):
     draws, source = 3000, sources[0]
     logprobs = next_logprobs(source, [])[0]
     order = [i for i in logprobs.argsort(descending=True).tolist() if i != engine.pad]
-    banned, kept = order[:forbidden], order[forbidden : forbidden + 10]
+    banned, tokens = order[:forbidden], order[forbidden : forbidden + 10]
     samples = sample(engine, [source], [[[i] for i in banned]] * draws, list(range(draws)), 10, 1)
-    weights = logprobs[kept].exp()
+    weights = logprobs[tokens].exp()
     shares = (weights / weights.sum()).tolist()
-    counts = [sum(s.ids == [i] for s in samples) for i in kept]
+    counts = [sum(s.ids == [i] for s in samples) for i in tokens]
     assert sum(counts) == draws, "only the 10 best that are allowed"
     assert min(shares) * draws >= 5
     assert chi_square(counts, shares) < CHI_SQUARE_9
     assert chi_square(counts, [0.1] * 10) > CHI_SQUARE_9, "the test can tell distributions apart"
-    for drawn in samples[:200]:  # before mask, cut and renormalisation
-        assert drawn.logprob == pytest.approx(logprobs[drawn.ids[0]].item(), abs=1e-4)
+    for output in samples[:200]:  # before mask, cut and renormalisation
+        assert output.logprob == pytest.approx(logprobs[output.ids[0]].item(), abs=1e-4)
 
 
 def test_a_forbidden_id_never_appears(engine, sources):
     plain = sample(engine, sources[:2], free(200), list(range(200)), 10, LIMIT)
-    said = [i for s in plain for i in s.ids if i != engine.eos]
-    word = max(set(said), key=said.count)
+    tokens = [i for s in plain for i in s.ids if i != engine.eos]
+    word = max(set(tokens), key=tokens.count)
     samples = sample(engine, sources[:2], [[[word]]] * 200, list(range(200)), 10, LIMIT)
     assert all(word not in s.ids for s in samples)
 
@@ -273,8 +273,8 @@ def test_min_p_leaves_out_what_is_far_below_the_best(engine, sources):
     shares = next_logprobs(sources[0], [])[0].exp()
     best = shares.topk(10).values
     min_p = (best[2] / best[0]).item() * 0.999  # the third is just in
-    found = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, min_p)
-    assert {s.ids[0] for s in found} == set(shares.topk(3).indices.tolist())
+    samples = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, min_p)
+    assert {s.ids[0] for s in samples} == set(shares.topk(3).indices.tolist())
     assert len({s.ids[0] for s in sample(engine, sources[:1], free(600), list(range(600)), 10, 1)}) > 3
 
 
@@ -283,26 +283,26 @@ def test_top_p_leaves_the_most_probable_that_have_this_share_together(engine, so
     best = shares.topk(10).values / shares.topk(10).values.sum()
     for left in (1, 3):
         share = best[:left].sum().item() * 0.999  # the last of them is needed
-        found = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, 0.0, share)
-        drawn = Counter(one.ids[0] for one in found)
-        assert set(drawn) == set(shares.topk(left).indices.tolist())
+        samples = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, 0.0, share)
+        counts = Counter(output.ids[0] for output in samples)
+        assert set(counts) == set(shares.topk(left).indices.tolist())
         parts = (best[:left] / best[:left].sum()).tolist()
         for token, part in zip(shares.topk(left).indices.tolist(), parts, strict=True):
-            assert abs(drawn[token] / 600 - part) < 4 * (part * (1 - part) / 600) ** 0.5 + 1e-9
+            assert abs(counts[token] / 600 - part) < 4 * (part * (1 - part) / 600) ** 0.5 + 1e-9
     whole = sample(engine, sources[:1], free(600), list(range(600)), 10, 3, 0.0, 1.0)
     assert whole == sample(engine, sources[:1], free(600), list(range(600)), 10, 3)
 
 
 def test_each_sentence_has_its_own_limit(engine, sources):
-    found = sample(engine, sources[:2], free(40), list(range(40)), 10, [3, 6])
-    assert max(len(s.ids) for s in found[:20]) == 3
-    assert 3 < max(len(s.ids) for s in found[20:]) <= 6
+    samples = sample(engine, sources[:2], free(40), list(range(40)), 10, [3, 6])
+    assert max(len(s.ids) for s in samples[:20]) == 3
+    assert 3 < max(len(s.ids) for s in samples[20:]) <= 6
 
 
 def test_equal_samples_of_a_sentence_are_one_object():
-    said = torch.tensor([[5, 0, NONE], [5, 6, 7], [5, 0, NONE], [5, 0, NONE], [8, 0, NONE], [5, 6, 7]])
+    ids = torch.tensor([[5, 0, NONE], [5, 6, 7], [5, 0, NONE], [5, 0, NONE], [8, 0, NONE], [5, 6, 7]])
     logprob = torch.tensor([-1.0, -2.0, -1.0, -1.5, -3.0, -2.5]).double()
-    found = samples_of(said, logprob, 3, 0)
-    assert found[:3] == [Sample([5, 0], -1.0, True), Sample([5, 6, 7], -2.0, False), Sample([5, 0], -1.0, True)]
-    assert found[3:] == [Sample([5, 0], -1.5, True), Sample([8, 0], -3.0, True), Sample([5, 6, 7], -2.5, False)]
-    assert found[0] is found[2] and found[0] is not found[3]
+    samples = samples_of(ids, logprob, 3, 0)
+    assert samples[:3] == [Sample([5, 0], -1.0, True), Sample([5, 6, 7], -2.0, False), Sample([5, 0], -1.0, True)]
+    assert samples[3:] == [Sample([5, 0], -1.5, True), Sample([8, 0], -3.0, True), Sample([5, 6, 7], -2.5, False)]
+    assert samples[0] is samples[2] and samples[0] is not samples[3]

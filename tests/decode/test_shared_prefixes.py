@@ -49,11 +49,11 @@ def phrases_of(engine: Engine, sources: list[list[int]], kind: str) -> list[list
 )
 def test_samples_are_those_of_a_row_for_each(engine, sources, kind, top_k, min_p):
     phrases, keys = phrases_of(engine, sources, kind), [977 * n for n in range(len(sources) * EACH)]
-    found = sample(engine, sources, phrases, keys, top_k, LIMIT, min_p)
+    samples = sample(engine, sources, phrases, keys, top_k, LIMIT, min_p)
     forbids = phrases_forbid(phrases, len(keys))
     expected = plain_sample(engine, sources, forbids, keys, top_k, LIMIT, min_p)
-    assert [s.ids for s in found] == [ids for ids, _ in expected]
-    assert [s.logprob for s in found] == pytest.approx([logprob for _, logprob in expected], abs=1e-5)
+    assert [s.ids for s in samples] == [ids for ids, _ in expected]
+    assert [s.logprob for s in samples] == pytest.approx([logprob for _, logprob in expected], abs=1e-5)
 
 
 class Counting(SharedEngine):
@@ -68,17 +68,17 @@ class Counting(SharedEngine):
 
 @pytest.mark.parametrize("name", ["marian", "t5"])
 def test_sentences_of_other_lengths_are_encoded_apart_and_nothing_changes(name, monkeypatch):
-    made = families.translator(name, "de", "en")
-    engine = SharedEngine(families.plain_model(made))
-    several = sorted(made.source.encode([german for german, _ in pairs(80)]), key=len)
-    parts = source.runs_of_similar([len(ids) for ids in several])
+    small_translator = families.translator(name, "de", "en")
+    engine = SharedEngine(families.plain_model(small_translator))
+    sequences = sorted(small_translator.source.encode([german for german, _ in pairs(80)]), key=len)
+    parts = source.runs_of_similar([len(ids) for ids in sequences])
     assert len(parts) > 1 and [n for part in parts for n in range(80)[part]] == list(range(80))
-    keys, values, mask = engine.encode(several)
+    keys, values, mask = engine.encode(sequences)
     monkeypatch.setattr(source, "RUN", 81)
-    for kept, whole in zip((keys, values), engine.encode(several), strict=False):
-        for layer, expected in zip(kept, whole, strict=True):
-            seen = (mask[:, 0, 0] == 0)[:, None, :, None]
-            torch.testing.assert_close(layer * seen, expected * seen, atol=1e-3, rtol=1e-3)
+    for layers, expected_layers in zip((keys, values), engine.encode(sequences), strict=False):
+        for layer, expected in zip(layers, expected_layers, strict=True):
+            real = (mask[:, 0, 0] == 0)[:, None, :, None]
+            torch.testing.assert_close(layer * real, expected * real, atol=1e-3, rtol=1e-3)
 
 
 def test_a_row_is_a_distinct_prefix(sources):
@@ -87,12 +87,12 @@ def test_a_row_is_a_distinct_prefix(sources):
     prefixes = {
         (n // EACH, tuple(s.ids[:step])) for n, s in enumerate(samples) for step in range(len(s.ids)) if step < LIMIT
     }
-    spare = WHOLE * max(len(one.ids) for one in samples)
+    spare = WHOLE * max(len(output.ids) for output in samples)
     assert len(prefixes) <= engine.advanced < 1.15 * len(prefixes) + spare, "and few rows that nothing came of"
     assert engine.advanced < 0.9 * sum(len(s.ids) for s in samples)
     engine.advanced = 0
-    (first, *others) = sample(engine, sources[:1], [[]], list(range(EACH)), 1, LIMIT)
-    assert others == [first] * (EACH - 1) and engine.advanced == len(first.ids)
+    (first, *rest) = sample(engine, sources[:1], [[]], list(range(EACH)), 1, LIMIT)
+    assert rest == [first] * (EACH - 1) and engine.advanced == len(first.ids)
 
 
 class Moves:
@@ -102,10 +102,10 @@ class Moves:
 
     def move(self, state, source, target, rows):
         assert not set(source.tolist()) & set(target.tolist())
-        said = [state.said[n] if n < len(state.said) else None for n in range(max(rows, len(state.said)))]
-        for one, other in zip(source.tolist(), target.tolist(), strict=True):
-            said[other] = state.said[one]
-        state.said, state.sentence = said[:rows], torch.zeros(rows)
+        prefixes = [state.said[n] if n < len(state.said) else None for n in range(max(rows, len(state.said)))]
+        for origin, place in zip(source.tolist(), target.tolist(), strict=True):
+            prefixes[place] = state.said[origin]
+        state.said, state.sentence = prefixes[:rows], torch.zeros(rows)
 
 
 class Said:
@@ -120,11 +120,11 @@ def test_branching_keeps_every_samples_prefix(seed):
     state, row = Said(rows), torch.randint(0, rows, (samples,), generator=chance)
     prefixes = [[int(n)] for n in row]
     for _ in range(6):
-        drawn = torch.randint(0, 3, (len(row),), generator=chance)
+        tokens = torch.randint(0, 3, (len(row),), generator=chance)
         alive = torch.rand(len(row), generator=chance) < 0.8
         alive[0] = True
-        prefixes = [[*before, int(token)] for before, token in zip(prefixes, drawn, strict=True)]
-        children = _Children.of(row, drawn, alive)
+        prefixes = [[*before, int(token)] for before, token in zip(prefixes, tokens, strict=True)]
+        children = _Children.of(row, tokens, alive)
         assert sorted(children.samples.tolist()) == torch.nonzero(alive).flatten().tolist()
         prefixes = [prefixes[n] for n in children.samples.tolist()]
         row, last = _branch(Moves(), state, children)

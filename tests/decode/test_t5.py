@@ -38,13 +38,13 @@ KINDS = {
 def model(request) -> PreTrainedModel:
     config, kind, more = KINDS[request.param]
     torch.manual_seed(1)
-    made = kind(
+    random_model = kind(
         config(
             vocab_size=60, d_model=16, d_kv=6, d_ff=32, num_layers=2, num_decoder_layers=2, num_heads=3, pad_token_id=0,
             eos_token_id=1, decoder_start_token_id=0, initializer_factor=1.5, **more,
         )
     )  # fmt: skip
-    return made.eval().double()
+    return random_model.eval().double()
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +55,19 @@ def expanded(model) -> ExpandedEngine:
 
 def test_beams_are_those_of_generate(model):
     assert type(engine_of(model)) is SharedEngine
-    found = beam_search(engine_of(model), SOURCES, 4, 14, n_best=4)
-    assert_same_searches([scored(one) for one in found], generated_beams(model, SOURCES, 4, 14))
+    searches = beam_search(engine_of(model), SOURCES, 4, 14, n_best=4)
+    assert_same_searches([scored(hypotheses) for hypotheses in searches], generated_beams(model, SOURCES, 4, 14))
 
 
 def test_samples_and_likelihoods_are_those_of_the_models_own_attention(model, expanded):
     keys, limit = list(range(60)), 16
-    found = sample(SharedEngine(model), SOURCES, [[[7], [9, 11]]], keys, 10, limit)
-    wanted = plain_sample(expanded, SOURCES, phrases_forbid([[[7], [9, 11]]], len(keys)), keys, 10, limit)
-    assert [s.ids for s in found] == [ids for ids, _ in wanted]
-    assert [s.logprob for s in found] == pytest.approx([logprob for _, logprob in wanted], abs=1e-4)
-    assert max(len(s.ids) for s in found) == limit and len({tuple(s.ids) for s in found}) > 30
+    samples = sample(SharedEngine(model), SOURCES, [[[7], [9, 11]]], keys, 10, limit)
+    expected = plain_sample(expanded, SOURCES, phrases_forbid([[[7], [9, 11]]], len(keys)), keys, 10, limit)
+    assert [s.ids for s in samples] == [ids for ids, _ in expected]
+    assert [s.logprob for s in samples] == pytest.approx([logprob for _, logprob in expected], abs=1e-4)
+    assert max(len(s.ids) for s in samples) == limit and len({tuple(s.ids) for s in samples}) > 30
     outputs = [[11, 12, 13, 1], [20, 21, 22, 1], [30, 31, 32, 1]]
-    ours, theirs = (engine.likelihoods(SOURCES, outputs) for engine in (SharedEngine(model), expanded))
-    assert torch.allclose(ours, theirs, atol=1e-6)
+    likelihoods, expected_likelihoods = (
+        engine.likelihoods(SOURCES, outputs) for engine in (SharedEngine(model), expanded)
+    )
+    assert torch.allclose(likelihoods, expected_likelihoods, atol=1e-6)

@@ -15,7 +15,7 @@ EOS = 0
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("", []),
         (" \t\n ", []),
@@ -33,8 +33,8 @@ EOS = 0
         ("👍🏽", ["👍", "🏽"]),
     ],
 )
-def test_constraint_words(text, wanted):
-    assert list(constraint_words(text)) == wanted
+def test_constraint_words(text, expected):
+    assert list(constraint_words(text)) == expected
 
 
 def test_a_word_is_letters_marks_and_digits():
@@ -43,7 +43,7 @@ def test_a_word_is_letters_marks_and_digits():
 
 
 @pytest.mark.parametrize(
-    ("text", "phrase", "wanted"),
+    ("text", "phrase", "expected"),
     [
         ("fortune favours", "for", 0),  # a part of a word is no word
         ("before", "for", 0),
@@ -62,12 +62,12 @@ def test_a_word_is_letters_marks_and_digits():
         ("", "a", 0),
     ],
 )
-def test_times_said(text, phrase, wanted):
-    assert times_said(text, phrase) == wanted
+def test_times_said(text, phrase, expected):
+    assert times_said(text, phrase) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "phrase", "wanted"),
+    ("text", "phrase", "expected"),
     [
         ("How do", "how", True),
         ("how do", "How", True),  # whatever the case of the first letter
@@ -81,8 +81,8 @@ def test_times_said(text, phrase, wanted):
         ("", "how", False),
     ],
 )
-def test_begins_with(text, phrase, wanted):
-    assert _begins_with(text, phrase) is wanted
+def test_begins_with(text, phrase, expected):
+    assert _begins_with(text, phrase) is expected
 
 
 def test_the_hash_of_a_word_is_a_polynomial_in_64_signed_bits():
@@ -115,15 +115,15 @@ def test_pieces_say_the_words_of_their_text(seed):
 
 def test_many_rows_at_a_time_are_the_same():
     table, chance = WordTable.of(MIXED, EOS), random.Random(0)
-    said = [[chance.randrange(1, len(MIXED)) for _ in range(8)] for _ in range(40)]
+    sequences = [[chance.randrange(1, len(MIXED)) for _ in range(8)] for _ in range(40)]
     word = torch.zeros(5, 8, dtype=torch.long)
-    closed = [[] for _ in said]
-    for step in torch.tensor(said).view(5, 8, 8).unbind(-1):
+    closed = [[] for _ in sequences]
+    for step in torch.tensor(sequences).view(5, 8, 8).unbind(-1):
         events, word = table.advance(step, word)
         for event in events:
-            for row, found in zip(closed, event.flatten().tolist(), strict=True):
-                row += [found] if found != NOTHING else []
-    assert list(zip(closed, word.flatten().tolist(), strict=True)) == [follow(table, ids) for ids in said]
+            for row, value in zip(closed, event.flatten().tolist(), strict=True):
+                row += [value] if value != NOTHING else []
+    assert list(zip(closed, word.flatten().tolist(), strict=True)) == [follow(table, ids) for ids in sequences]
 
 
 @pytest.mark.parametrize(
@@ -143,22 +143,22 @@ def hashes(*words: str) -> torch.Tensor:
 
 def test_known_words_come_with_a_capital_and_in_capitals():
     known = KnownWords.of(["for", "fortune"]).with_own([""])
-    asked = hashes("for", "For", "FOR", "fOR", "fort", "fortune", "tune")
-    assert known.is_word(asked).tolist() == [[True, True, True, False, False, True, False]]
+    queries = hashes("for", "For", "FOR", "fOR", "fort", "fortune", "tune")
+    assert known.is_word(queries).tolist() == [[True, True, True, False, False, True, False]]
 
 
 def test_beginnings_of_known_words():
     known = KnownWords.of(["for", "fortune"]).with_own([""])
-    asked = hashes("f", "fo", "for", "F", "FORT", "fortune", "Fortun", "x")
-    assert known.is_beginning(asked).tolist() == [[True, True, True, True, True, False, True, False]]
+    queries = hashes("f", "fo", "for", "F", "FORT", "fortune", "Fortun", "x")
+    assert known.is_beginning(queries).tolist() == [[True, True, True, True, True, False, True, False]]
 
 
 def test_own_words_are_of_one_search_and_as_they_stand():
     known = KnownWords.of(["for"]).with_own(["Tom's 3 dogs", "", "Anna"])
-    asked = hashes("Tom", "tom", "s", "3", "Anna", "for").repeat(3, 1)
+    queries = hashes("Tom", "tom", "s", "3", "Anna", "for").repeat(3, 1)
     whole = [[True, False, True, True, False, True], [False] * 5 + [True], [False] * 4 + [True, True]]
-    assert known.is_word(asked).tolist() == whole
-    assert known.keep(torch.tensor([2, 0])).is_word(asked[:2]).tolist() == [whole[2], whole[0]]
+    assert known.is_word(queries).tolist() == whole
+    assert known.keep(torch.tensor([2, 0])).is_word(queries[:2]).tolist() == [whole[2], whole[0]]
     assert known.is_beginning(hashes("To", "An", "do", "fo").repeat(3, 1)).tolist() == [
         [True, False, True, True],
         [False, False, False, True],

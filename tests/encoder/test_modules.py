@@ -71,75 +71,75 @@ def mean(table: torch.Tensor, rows: list[int]) -> torch.Tensor:
     return torch.stack([table[row] for row in rows]).mean(0) if rows else torch.zeros(table.shape[1])
 
 
-def oracle(made: ParaphrasticEncoder, text: str) -> torch.Tensor:
+def oracle(module: ParaphrasticEncoder, text: str) -> torch.Tensor:
     """The vector of one text, part by part and word by word."""
-    said, found = split(text), []
-    known = {kind: {entry: n for n, entry in enumerate(v.entries)} for kind, v in made.vocabularies.items()}
-    for part in made.architecture.parts:
-        table = made.tables[part]
+    tokens, vectors = split(text), []
+    known = {kind: {entry: n for n, entry in enumerate(v.entries)} for kind, v in module.vocabularies.items()}
+    for part in module.architecture.parts:
+        table = module.tables[part]
         if part == "trigram":
-            spaced = " ".join(["", *said, ""]) if said else ""
+            spaced = " ".join(["", *tokens, ""]) if tokens else ""
             grams = [spaced[n : n + 3] for n in range(len(spaced) - 2)]
-            found.append(mean(table, [known["trigram"][gram] for gram in grams if gram in known["trigram"]]))
+            vectors.append(mean(table, [known["trigram"][gram] for gram in grams if gram in known["trigram"]]))
             continue
-        rows = [known["word"].get(word, 0) for word in said]
-        found.append(mean(table, rows) if part == "word" else recurrent(made, table, rows))
-    return torch.cat(found) if made.architecture.combine == "concatenation" else sum(found)
+        rows = [known["word"].get(word, 0) for word in tokens]
+        vectors.append(mean(table, rows) if part == "word" else recurrent(module, table, rows))
+    return torch.cat(vectors) if module.architecture.combine == "concatenation" else sum(vectors)
 
 
-def recurrent(made: ParaphrasticEncoder, table: torch.Tensor, rows: list[int]) -> torch.Tensor:
+def recurrent(module: ParaphrasticEncoder, table: torch.Tensor, rows: list[int]) -> torch.Tensor:
     if not rows:
-        return torch.zeros(made.architecture.size_of("lstm"))
-    states = made.lstm(table[rows][None])[0][0]
-    if made.architecture.direction == "average":
+        return torch.zeros(module.architecture.size_of("lstm"))
+    states = module.lstm(table[rows][None])[0][0]
+    if module.architecture.direction == "average":
         half = states.shape[1] // 2
         states = (states[:, :half] + states[:, half:]) / 2
-    return states.max(0).values if made.architecture.pooling == "max" else states.mean(0)
+    return states.max(0).values if module.architecture.pooling == "max" else states.mean(0)
 
 
 @pytest.mark.parametrize("name", ROWS)
 @torch.no_grad()
 def test_a_row_of_the_tables(name):
-    made, size = row_of_table(name), ROWS[name][2]
-    model = sentence_transformer(made)
-    found = model.encode(ASKED, batch_size=3, show_progress_bar=False, convert_to_tensor=True)
-    assert found.shape == (len(ASKED), size) and model.get_embedding_dimension() == made.architecture.size == size
-    wanted = torch.stack([oracle(made, text) for text in ASKED])
-    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
-    assert found[1].tolist() == found[5].tolist() == [0] * size, "empty"
-    assert wanted[[0, 4, 6]].abs().amax(1).min() > 1e-3
-    assert (found[2].abs().max() > 0) == (name != "TRIGRAM 300"), "unknown words have a row"
+    module, size = row_of_table(name), ROWS[name][2]
+    model = sentence_transformer(module)
+    vectors = model.encode(ASKED, batch_size=3, show_progress_bar=False, convert_to_tensor=True)
+    assert vectors.shape == (len(ASKED), size) and model.get_embedding_dimension() == module.architecture.size == size
+    expected = torch.stack([oracle(module, text) for text in ASKED])
+    torch.testing.assert_close(vectors, expected, rtol=1e-5, atol=1e-6)
+    assert vectors[1].tolist() == vectors[5].tolist() == [0] * size, "empty"
+    assert expected[[0, 4, 6]].abs().amax(1).min() > 1e-3
+    assert (vectors[2].abs().max() > 0) == (name != "TRIGRAM 300"), "unknown words have a row"
     alone = torch.stack([model.encode(text, convert_to_tensor=True) for text in ASKED])
-    torch.testing.assert_close(found, alone, rtol=1e-5, atol=1e-6)
-    assert made(made.preprocess([]))["sentence_embedding"].shape == (0, size), "a process without a share"
+    torch.testing.assert_close(vectors, alone, rtol=1e-5, atol=1e-6)
+    assert module(module.preprocess([]))["sentence_embedding"].shape == (0, size), "a process without a share"
 
 
 @pytest.mark.parametrize("name", ["WORD + TRIGRAM + LSTM (addition) 300", "BLSTM (Max, concatenation) 4096"])
 @torch.no_grad()
 def test_ten_thousand_words(name):
-    made = row_of_table(name)
+    module = row_of_table(name)
     short = "the dog " * (LONGEST_RUN // 2)
     long = short + "cat sleeps " * 5000
-    found = sentence_transformer(made).encode([long, "dog", short], show_progress_bar=False)
-    assert np.isfinite(found).all()
+    vectors = sentence_transformer(module).encode([long, "dog", short], show_progress_bar=False)
+    assert np.isfinite(vectors).all()
     if name.startswith("BLSTM"):
-        assert np.allclose(found[0], found[2], atol=1e-6), "the recurrent part reads the first words only"
-    alone = sentence_transformer(made).encode(["dog"])
-    np.testing.assert_allclose(found[1], alone[0], rtol=1e-5, atol=1e-6)
+        assert np.allclose(vectors[0], vectors[2], atol=1e-6), "the recurrent part reads the first words only"
+    alone = sentence_transformer(module).encode(["dog"])
+    np.testing.assert_allclose(vectors[1], alone[0], rtol=1e-5, atol=1e-6)
 
 
 def test_the_averaging_parts_read_all_of_a_text():
-    made = encoder(("word",), SAID)
-    found = sentence_transformer(made).encode("dog " * 9000 + "cat " * 1000)
-    known = {entry: n for n, entry in enumerate(made.vocabularies["word"].entries)}
-    table = made.tables["word"].detach().numpy()
-    np.testing.assert_allclose(found, 0.9 * table[known["dog"]] + 0.1 * table[known["cat"]], atol=1e-5)
+    module = encoder(("word",), SAID)
+    vector = sentence_transformer(module).encode("dog " * 9000 + "cat " * 1000)
+    known = {entry: n for n, entry in enumerate(module.vocabularies["word"].entries)}
+    table = module.tables["word"].detach().numpy()
+    np.testing.assert_allclose(vector, 0.9 * table[known["dog"]] + 0.1 * table[known["cat"]], atol=1e-5)
 
 
 def test_a_prompt_stands_before_every_text():
-    made = encoder(("word", "lstm"), SAID)
-    told, whole = made.preprocess(["dog", ""], prompt="the cat "), made.preprocess(["the cat dog", "the cat "])
-    assert {name: ids.tolist() for name, ids in told.items()} == {name: ids.tolist() for name, ids in whole.items()}
+    module = encoder(("word", "lstm"), SAID)
+    features, whole = module.preprocess(["dog", ""], prompt="the cat "), module.preprocess(["the cat dog", "the cat "])
+    assert {name: ids.tolist() for name, ids in features.items()} == {name: ids.tolist() for name, ids in whole.items()}
 
 
 @pytest.mark.parametrize("inputs", [None, 3, ["dog", None], ["dog", 2.5], [["dog", "cat"]], [b"dog"], {"dog": "cat"}])
@@ -156,25 +156,25 @@ def test_the_fast_gradient_is_torchs():
     offsets = np.append(0, np.cumsum(lengths))
     texts, ends = _transposed(rows, offsets, 8)  # nobody reads row 7
     weights, table = chance.normal(size=(6, 3)), chance.normal(size=(8, 3))
-    given = [torch.from_numpy(a) for a in (rows, offsets, texts, ends)]
-    found = []
-    for chosen in (given[:2], given):
+    tensors = [torch.from_numpy(a) for a in (rows, offsets, texts, ends)]
+    results = []
+    for arguments in (tensors[:2], tensors):
         leaf = torch.tensor(table, requires_grad=True)
-        means = _averages(leaf, *chosen)
+        means = _averages(leaf, *arguments)
         (means * torch.from_numpy(weights)).sum().backward()
-        found.append((means.detach(), leaf.grad))
-    assert torch.equal(found[0][0], found[1][0])
-    torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-12, atol=1e-12)
+        results.append((means.detach(), leaf.grad))
+    assert torch.equal(results[0][0], results[1][0])
+    torch.testing.assert_close(results[0][1], results[1][1], rtol=1e-12, atol=1e-12)
     by_hand = np.zeros((8, 3))
     for text, (a, b) in enumerate(pairwise(offsets)):
         for row in rows[a:b]:
             by_hand[row] += weights[text] / (b - a)
-    np.testing.assert_allclose(found[1][1].numpy(), by_hand, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(results[1][1].numpy(), by_hand, rtol=1e-12, atol=1e-12)
     assert np.abs(by_hand[:7]).min() > 1e-3
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"parts": ()}, "wanted distinct parts of word, trigram, lstm, got none"),
         ({"parts": ("word", "word")}, "wanted distinct parts of word, trigram, lstm, got word, word"),
@@ -194,9 +194,9 @@ def test_the_fast_gradient_is_torchs():
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused(given, message):
+def test_what_cannot_be_built_is_refused(options, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Architecture(**given)
+        Architecture(**options)
 
 
 def test_unequal_sizes_can_be_concatenated():
@@ -221,29 +221,29 @@ print(json.dumps(said))
 
 @pytest.mark.slow
 def test_a_fresh_process_loads_what_was_saved_and_says_the_same(tmp_path):
-    wanted = {}
+    expected = {}
     for n, name in enumerate(ROWS):
         model = sentence_transformer(row_of_table(name))
         model.save(str(tmp_path / str(n)))
-        wanted[str(tmp_path / str(n))] = [vector.tobytes().hex() for vector in model.encode(ASKED)]
-    command = [PYTHON, "-c", LOADS, json.dumps(list(wanted)), json.dumps(ASKED)]
-    done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    for (folder, vectors), name in zip(wanted.items(), ROWS, strict=True):
-        assert found[folder][0] == vectors, name
-        assert found[folder][1] == vectors, f"{name} by load_encoder"
+        expected[str(tmp_path / str(n))] = [vector.tobytes().hex() for vector in model.encode(ASKED)]
+    command = [PYTHON, "-c", LOADS, json.dumps(list(expected)), json.dumps(ASKED)]
+    process = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout.splitlines()[-1])
+    for (folder, vectors), name in zip(expected.items(), ROWS, strict=True):
+        assert results[folder][0] == vectors, name
+        assert results[folder][1] == vectors, f"{name} by load_encoder"
 
 
 def test_the_folder_says_what_it_is(tmp_path):
-    made = encoder(("word", "trigram"), SAID)
-    sentence_transformer(made).save(str(tmp_path / "saved"))
+    module = encoder(("word", "trigram"), SAID)
+    sentence_transformer(module).save(str(tmp_path / "saved"))
     config = json.loads((tmp_path / "saved" / "paraphrastic_config.json").read_text())
-    assert config == asdict(made.architecture) | {"parts": ["word", "trigram"]}
+    assert config == asdict(module.architecture) | {"parts": ["word", "trigram"]}
     again = SentenceTransformer(str(tmp_path / "saved"), trust_remote_code=True, device="cpu")
     assert again.similarity_fn_name == "cosine"
     assert {kind: v.entries for kind, v in again[0].vocabularies.items()} == {
-        kind: v.entries for kind, v in made.vocabularies.items()
+        kind: v.entries for kind, v in module.vocabularies.items()
     }
     (tmp_path / "saved" / "words.txt").unlink()
     with pytest.raises(ValueError, match=r"^wanted words\.txt beside paraphrastic_config\.json, got none in .*saved$"):
@@ -251,8 +251,8 @@ def test_the_folder_says_what_it_is(tmp_path):
 
 
 def test_a_table_without_a_trigram_is_saved_and_loaded(tmp_path):
-    made = ParaphrasticEncoder(Architecture(("trigram",), dimensions=3), {"trigram": character_trigrams([])})
-    sentence_transformer(made).save(str(tmp_path / "saved"))
+    module = ParaphrasticEncoder(Architecture(("trigram",), dimensions=3), {"trigram": character_trigrams([])})
+    sentence_transformer(module).save(str(tmp_path / "saved"))
     again = SentenceTransformer(str(tmp_path / "saved"), trust_remote_code=True, device="cpu")
     assert again.encode(["dog", ""]).tolist() == [[0, 0, 0], [0, 0, 0]]
 

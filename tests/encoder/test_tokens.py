@@ -66,41 +66,43 @@ def by_text(words: list[str], offsets: np.ndarray) -> list[list[str]]:
 def test_odd_texts_by_hand():
     texts = ["dogs' o\u2019er''s", "a\0B", "\u4f60's", " \ud83d", "\U0001f600\U0001f600", "", "n\u0303o"]
     tokens = tokenize(texts)
-    wanted = [["dogs", "'", "o", "'er", "'", "'", "s"], ["a", "b"], ["\u4f60", "'", "s"], [], ["\U0001f600"] * 2, []]
-    assert by_text(_spell(tokens), tokens.offsets) == [*wanted, ["\u00f1o"]]
+    expected = [["dogs", "'", "o", "'er", "'", "'", "s"], ["a", "b"], ["\u4f60", "'", "s"], [], ["\U0001f600"] * 2, []]
+    assert by_text(_spell(tokens), tokens.offsets) == [*expected, ["\u00f1o"]]
 
 
 def test_the_words_are_those_of_the_regular_expression():
     texts = ODD + random_texts(400)
     tokens = tokenize(texts)
-    wanted = [oracle(text) for text in texts]
-    assert by_text(_spell(tokens), tokens.offsets) == wanted
-    said = [word for words in wanted for word in words]
-    assert len(said) > 2000 and sum("'" in word and len(word) > 1 for word in said) > 100, "nothing was compared"
+    expected = [oracle(text) for text in texts]
+    assert by_text(_spell(tokens), tokens.offsets) == expected
+    word_list = [word for words in expected for word in words]
+    assert len(word_list) > 2000 and sum("'" in word and len(word) > 1 for word in word_list) > 100, (
+        "nothing was compared"
+    )
 
 
 def test_every_code_point_has_the_class_that_the_regular_expression_gives_it():
-    found = _classes("characters")
-    assert len(found) == 0x110000
-    chosen = [*range(0x3500), *range(0x9FF0, 0xA010), *range(0xD7F0, 0x11000), *range(0x1FFF0, 0x20010), 0x10FFFF]
-    for point in chosen:
+    classes = _classes("characters")
+    assert len(classes) == 0x110000
+    points = [*range(0x3500), *range(0x9FF0, 0xA010), *range(0xD7F0, 0x11000), *range(0x1FFF0, 0x20010), 0x10FFFF]
+    for point in points:
         match = WORD.fullmatch(chr(point))
-        wanted = 0 if not match else 1 if match["run"] else 2
-        assert found[point] == wanted, f"U+{point:04X}"
+        expected = 0 if not match else 1 if match["run"] else 2
+        assert classes[point] == expected, f"U+{point:04X}"
 
 
 def test_a_batch_is_its_texts_one_by_one():
     texts = ODD + random_texts(400)
-    together = tokenize(texts)
-    keys, (grams, offsets) = _word_keys(together), _trigrams(together)
+    batch = tokenize(texts)
+    keys, (grams, offsets) = _word_keys(batch), _trigrams(batch)
     assert offsets[-1] == len(grams) > 5000
     for n, text in enumerate(texts):
         alone = tokenize([text])
-        a, b = together.offsets[n : n + 2]
+        a, b = batch.offsets[n : n + 2]
         assert _word_keys(alone).tolist() == keys[a:b].tolist()
-        found, ends = _trigrams(alone)
-        assert ends.tolist() == [0, len(found)]
-        assert found.tolist() == grams[offsets[n] : offsets[n + 1]].tolist()
+        trigrams, ends = _trigrams(alone)
+        assert ends.tolist() == [0, len(trigrams)]
+        assert trigrams.tolist() == grams[offsets[n] : offsets[n + 1]].tolist()
 
 
 def test_keys_are_the_sums_of_whole_numbers_and_tell_words_apart():
@@ -118,8 +120,8 @@ def test_keys_are_the_sums_of_whole_numbers_and_tell_words_apart():
 def test_trigrams_are_windows_over_the_spaced_words():
     texts = ["oh", "a", "don't", "", "x\u4f60", *ODD, *random_texts(100)]
     keys, offsets = _trigrams(tokenize(texts))
-    found = by_text([_spell_trigram(key) for key in keys.tolist()], offsets)
-    assert found[:5] == [
+    trigrams = by_text([_spell_trigram(key) for key in keys.tolist()], offsets)
+    assert trigrams[:5] == [
         [" oh", "oh "],
         [" a "],
         [" do", "don", "on ", "n '", " 't", "'t "],
@@ -127,7 +129,7 @@ def test_trigrams_are_windows_over_the_spaced_words():
         [" x ", "x \u4f60", " \u4f60 "],
     ]
     spaced = [" ".join(["", *oracle(text), ""]) if oracle(text) else "" for text in texts]
-    assert found == [[text[n : n + 3] for n in range(len(text) - 2)] for text in spaced]
+    assert trigrams == [[text[n : n + 3] for n in range(len(text) - 2)] for text in spaced]
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", ""], ["", " \0", ""]])

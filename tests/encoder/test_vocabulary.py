@@ -25,12 +25,12 @@ def numbered(keys: list[int]) -> _Vocabulary:
 
 def test_find_is_a_dictionary():
     keys = np.unique(np.random.default_rng(0).integers(0, 2**64, 3000, np.uint64))
-    known, wanted = keys[::2], {int(key): row for row, key in enumerate(keys[::2].tolist())}
-    asked = np.random.default_rng(1).permutation(np.concatenate([keys, [np.uint64(0), np.uint64(2**64 - 1)]]))
-    found = numbered(known.tolist()).find(asked)
-    assert found.dtype == np.int64
-    assert found.tolist() == [wanted.get(int(key), -1) for key in asked.tolist()]
-    assert sorted(found.tolist())[-len(known) :] == list(range(len(known))), "every entry was asked for"
+    known, expected = keys[::2], {int(key): row for row, key in enumerate(keys[::2].tolist())}
+    queries = np.random.default_rng(1).permutation(np.concatenate([keys, [np.uint64(0), np.uint64(2**64 - 1)]]))
+    rows = numbered(known.tolist()).find(queries)
+    assert rows.dtype == np.int64
+    assert rows.tolist() == [expected.get(int(key), -1) for key in queries.tolist()]
+    assert sorted(rows.tolist())[-len(known) :] == list(range(len(known))), "every entry was asked for"
 
 
 @pytest.mark.parametrize("slot", ["first", "last"])
@@ -68,9 +68,9 @@ def test_words_of_any_letters_are_found():
     ]
     table = words(entries)
     assert len(table) == 8
-    asked = "E\u0301TE\u0301 \u4f60\u4f60 \U0001f600 tom's <unk> \u0645\u0631\u062d\u0628\u0627 \u00df " + "X" * 1500
-    wanted = [1, 2, 2, 3, -1, 4, -1, -1, -1, 5, 6, 7]
-    assert table.find(_word_keys(tokenize([asked]))).tolist() == wanted
+    text = "E\u0301TE\u0301 \u4f60\u4f60 \U0001f600 tom's <unk> \u0645\u0631\u062d\u0628\u0627 \u00df " + "X" * 1500
+    expected = [1, 2, 2, 3, -1, 4, -1, -1, -1, 5, 6, 7]
+    assert table.find(_word_keys(tokenize([text]))).tolist() == expected
 
 
 def test_trigrams_of_any_letters_are_found():

@@ -27,8 +27,8 @@ def write_texts(data, name, n=12):
 def row(printed, title, name):
     lines = iter(printed.splitlines())
     assert any(line == f"## {title}" for line in lines)
-    found = next(line for line in lines if line.startswith(f"| {name} |"))
-    return [column.strip() for column in found.strip("|").split("|")][1:]
+    text_line = next(line for line in lines if line.startswith(f"| {name} |"))
+    return [column.strip() for column in text_line.strip("|").split("|")][1:]
 
 
 def test_years_that_are_there_whole(tmp_path, encoder):
@@ -84,8 +84,8 @@ def test_chinese_paraphrase_identification_is_a_correlation_with_the_label(tmp_p
 def test_the_benchmark_is_read_and_correlated(tmp_path, encoder):
     write_benchmark(tmp_path, "test", ["4", "2", "3"])
     figures, missing = evaluate_encoder(encoder, tmp_path, ["benchmark"])
-    wanted = correlations(encoder, read_benchmark(tmp_path / "sts/benchmark/sts-test.csv"))
-    assert (figures["STS Benchmark test"].value, figures["STS Benchmark test Spearman"].value) == wanted
+    expected = correlations(encoder, read_benchmark(tmp_path / "sts/benchmark/sts-test.csv"))
+    assert (figures["STS Benchmark test"].value, figures["STS Benchmark test Spearman"].value) == expected
     assert missing == ["STS Benchmark dev: wanted sts/benchmark/sts-dev.csv"]
 
 
@@ -108,9 +108,9 @@ def test_parts_that_are_not_there_have_named_substitutes(tmp_path, encoder):
 
 def test_every_figure_of_pairs_has_a_column(tmp_path, encoder):
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
-    judged = [f"1\t{p}\t{s}\t{'NEUTRAL' if s == '1' else 'ENTAILMENT'}" for p, s in zip(PAIRS, SCORES, strict=True)]
+    judgments = [f"1\t{p}\t{s}\t{'NEUTRAL' if s == '1' else 'ENTAILMENT'}" for p, s in zip(PAIRS, SCORES, strict=True)]
     for name, times in (("train", 9), ("trial", 1), ("test_annotated", 1)):
-        write(tmp_path / f"sts/sick-msrp/sts/sick2014/SICK_{name}.txt", [header, *judged * times])
+        write(tmp_path / f"sts/sick-msrp/sts/sick2014/SICK_{name}.txt", [header, *judgments * times])
     quality = [f"{int(s != '1')}\t1\t2\t{p}" for p, s in zip(PAIRS, SCORES, strict=True)]
     for name in ("train", "val", "test"):
         write(tmp_path / f"sts/sick-msrp/para/msr/msr-para-{name}.tsv", ["Quality\t#1 ID\t#2 ID\t", *quality * 5])
@@ -122,8 +122,8 @@ def test_every_figure_of_pairs_has_a_column(tmp_path, encoder):
 
 
 def test_tables_have_the_papers_rows_below():
-    one = {"STS 2014": _Figure(70.05, "one"), "STS 2016 Spearman": _Figure(1, "rho"), "MRPC F1": _Figure(81.26, "f1")}
-    encoders = {"a": (one, ["STS 2012: wanted x"]), "b": ({"STS 2014": _Figure(-3, "other")}, ["STS 2012: wanted x"])}
+    cells = {"STS 2014": _Figure(70.05, "one"), "STS 2016 Spearman": _Figure(1, "rho"), "MRPC F1": _Figure(81.26, "f1")}
+    encoders = {"a": (cells, ["STS 2012: wanted x"]), "b": ({"STS 2014": _Figure(-3, "other")}, ["STS 2012: wanted x"])}
     printed = markdown(encoders)
     title = "STS, Pearson x 100, mean over sets"
     assert row(printed, title, "a") == ["-", "-", "70.0", "-", "-"] and row(printed, title, "b")[2] == "-3.0"
@@ -155,9 +155,9 @@ def test_no_table_is_narrower_than_its_paper():
 
 
 def test_json_holds_all_figures():
-    made = as_json({"a": ({"MR": _Figure(1.5, "s")}, ["CR: wanted x"])})
-    kept = {"a": {"figures": {"MR": {"value": 1.5, "signature": "s"}}, "missing": ["CR: wanted x"]}}
-    assert json.loads(json.dumps(made)) == kept
+    record = as_json({"a": ({"MR": _Figure(1.5, "s")}, ["CR: wanted x"])})
+    expected = {"a": {"figures": {"MR": {"value": 1.5, "signature": "s"}}, "missing": ["CR: wanted x"]}}
+    assert json.loads(json.dumps(record)) == expected
 
 
 def test_errors(tmp_path, encoder):

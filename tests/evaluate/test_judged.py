@@ -34,11 +34,11 @@ def test_one_flag_of_one_annotator_is_enough():
         _JudgedText("2", "b", {"ParaBank 28", "ParaBank 3"}, [20, 40], [2, 2, 0, 0]),
         _JudgedText("3", "c", {"ParaBank 28", "ParaNMT"}, [], [1]),
     ]
-    found = by_system(texts)
-    assert list(found) == ["ParaNMT", "ParaBank 3", "ParaBank 28"]
-    wanted = {"texts": 3, "grammatical": 100 / 3, "grammaticality": (2 + 1 + 1) / 3, "score": (10 + 30) / 2}
-    assert found["ParaBank 28"] == pytest.approx(wanted)
-    assert "score" not in found["ParaNMT"]
+    systems = by_system(texts)
+    assert list(systems) == ["ParaNMT", "ParaBank 3", "ParaBank 28"]
+    expected = {"texts": 3, "grammatical": 100 / 3, "grammaticality": (2 + 1 + 1) / 3, "score": (10 + 30) / 2}
+    assert systems["ParaBank 28"] == pytest.approx(expected)
+    assert "score" not in systems["ParaNMT"]
 
 
 def test_halves_of_annotators_that_agree_and_that_do_not():
@@ -61,9 +61,9 @@ def test_halves_of_annotators_that_agree_and_that_do_not():
     ],
 )
 def test_a_bad_file_is_one_line(tmp_path, candidates, message):
-    with pytest.raises(ValueError, match=message) as raised:
+    with pytest.raises(ValueError, match=message) as error:
         read_judged(write(tmp_path, candidates))
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -31,9 +31,9 @@ def test_prediction_is_scikit_learns():
     signs = np.array(list(SIGNS.values()))
     scaled = (values - values.mean(0)) / values.std(0) * signs
     peer = Ridge(alpha=5.0, positive=True).fit(scaled, scores)
-    ours = fit(values, scores, np.arange(60), penalty=5.0)
-    assert ours.predict(values) == pytest.approx(peer.predict(scaled), abs=1e-5)
-    assert (ours.weights * signs >= 0).all()
+    model = fit(values, scores, np.arange(60), penalty=5.0)
+    assert model.predict(values) == pytest.approx(peer.predict(scaled), abs=1e-5)
+    assert (model.weights * signs >= 0).all()
     assert np.ptp(peer.predict(scaled)) > 1
 
 
@@ -42,7 +42,7 @@ def test_each_reference_counts_the_same():
     assert fit(values, scores, np.array([1, 1, 1, 2])).intercept == pytest.approx(50)
 
 
-def judged(references: int) -> _JudgedPairs:
+def pairs_of(references: int) -> _JudgedPairs:
     """Five candidates of each reference; their scores are noise, but the same for all of a reference."""
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(references), 5)
@@ -52,15 +52,15 @@ def judged(references: int) -> _JudgedPairs:
 
 
 def test_no_fold_splits_a_reference():
-    found, cuts = _out_of_fold(judged(60))
+    predictions, cuts = _out_of_fold(pairs_of(60))
     groups = np.repeat(np.arange(60), 5)
     assert sorted(np.concatenate(cuts)) == list(range(300))
     assert [len(set(groups[a]) & set(groups[b])) for a in cuts for b in cuts if a is not b] == [0] * 90
-    assert abs(np.corrcoef(found, judged(60).scores)[0, 1]) < 0.6  # with split references it would be near 1
+    assert abs(np.corrcoef(predictions, pairs_of(60).scores)[0, 1]) < 0.6  # with split references it would be near 1
 
 
 def test_within_references_ranks_only_inside_each():
-    j = judged(3)._replace(scores=np.arange(15.0))
+    j = pairs_of(3)._replace(scores=np.arange(15.0))
     assert _within_references(np.tile(np.arange(5.0), 3), j) == pytest.approx(1)
     assert _within_references(np.repeat([0.0, 5.0, 10.0], 5) - np.tile(np.arange(5.0), 3) / 10, j) == pytest.approx(-1)
 
@@ -79,12 +79,12 @@ def test_judgments_are_averaged_and_copies_left_out(tmp_path):
         ("1", "5", "He refused.", "", "0"), ("1", "0", "He said no.", "100", "2"), ("2", "7", "We go now.", "100", "2"),
         ("2", "7", "🙂", "5", "0"), ("2", "9", "Now we go.", "80", "2"), ("2", "8", "Nobody scores.", "", "1"),
     ])  # fmt: skip
-    found = read_judgments(tmp_path)
-    assert found.candidates == ["He refused.", "Now we go."]
-    assert found.references == ["He said no.", "We go now."]
-    assert found.scores.tolist() == [55, 80]
-    assert found.groups.tolist() == [1, 2]
-    assert found.systems == [{"ParaBank 3", "ParaBank 4", "ParaBank 5"}, {"ParaBank 9"}]
+    judgments = read_judgments(tmp_path)
+    assert judgments.candidates == ["He refused.", "Now we go."]
+    assert judgments.references == ["He said no.", "We go now."]
+    assert judgments.scores.tolist() == [55, 80]
+    assert judgments.groups.tolist() == [1, 2]
+    assert judgments.systems == [{"ParaBank 3", "ParaBank 4", "ParaBank 5"}, {"ParaBank 9"}]
     grammaticality = read_judgments(tmp_path, "grammaticality")
     assert grammaticality.candidates == ["He refused.", "Now we go.", "Nobody scores."]
     assert grammaticality.scores.tolist() == [50, 100, 50]  # in points, 100 where nobody flagged it
@@ -94,13 +94,13 @@ def test_the_cosine_alone_is_measured_on_the_last_fifth():
     """The nearer a text is to its reference, the better it was judged."""
     references = [f"The dog number {i} sleeps." for i in range(40) for _ in range(3)]
     texts = [text for reference in references[::3] for text in (reference, "The dog sleeps.", "Money is gone!")]
-    judged = _JudgedPairs(
+    pairs = _JudgedPairs(
         references, texts, [set()] * 120, np.array([90.0, 50.0, 10.0] * 40), np.zeros(120), np.zeros(0)
     )
     encoder = load_encoder("starter/encoder")
-    found = cosine_figures(judged, encoder, "starter/encoder")
-    assert found["spearman_last_fifth_cosine_alone"] > 0.9 and found["encoder"].startswith("cosine|encoder:starter/")
-    upside_down = judged._replace(scores=-judged.scores)
+    result = cosine_figures(pairs, encoder, "starter/encoder")
+    assert result["spearman_last_fifth_cosine_alone"] > 0.9 and result["encoder"].startswith("cosine|encoder:starter/")
+    upside_down = pairs._replace(scores=-pairs.scores)
     assert cosine_figures(upside_down, encoder, "starter/encoder")["spearman_last_fifth_cosine_alone"] < -0.9
 
 
@@ -128,13 +128,13 @@ def test_another_target_wants_a_file_of_its_own(capsys):
 
 
 def test_the_last_fifth_is_of_whole_references():
-    found = last_fifth([str(i // 3) for i in range(3000)])
-    assert found.reshape(1000, 3).mean(1).tolist() == found[::3].tolist()
-    assert 0.15 < found.mean() < 0.25
+    mask = last_fifth([str(i // 3) for i in range(3000)])
+    assert mask.reshape(1000, 3).mean(1).tolist() == mask[::3].tolist()
+    assert 0.15 < mask.mean() < 0.25
 
 
 def test_the_means_of_a_system_are_of_its_candidates():
-    pairs = judged(1)._replace(systems=[{"a"}, {"a", "b"}, {"b"}, {"b"}, {"b"}], scores=np.arange(5.0))
+    pairs = pairs_of(1)._replace(systems=[{"a"}, {"a", "b"}, {"b"}, {"b"}, {"b"}], scores=np.arange(5.0))
     assert _system_means(np.array([0.0, 2.0, 4.0, 6.0, 8.0]), pairs) == ([1.0, 5.0], [0.5, 2.5])
 
 

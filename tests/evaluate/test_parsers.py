@@ -12,14 +12,14 @@ installed = pytest.mark.skipif(shutil.which("link-parser") is None, reason="link
 
 
 def test_each_distinct_text_is_parsed_once_in_order_of_appearance():
-    asked = []
+    batches = []
 
     def parser(texts):
-        asked.append(list(texts))
+        batches.append(list(texts))
         return [f"(S (NP {text}))" for text in texts]
 
     parses = parse(["b", "a", "b"], parser, "by hand")
-    assert asked == [["b", "a"]]
+    assert batches == [["b", "a"]]
     assert list(parses.trees) == ["b", "a"] and parses.parser == "by hand"
 
 

@@ -24,26 +24,26 @@ def test_tokens_part_punctuation():
 
 def test_lengths_and_words_by_hand():
     # lengths 2, 4, 6; words a x4, b x2, . x2, c x4
-    measured = profile(["A b", "a b . C", "a . a c c c"])
-    assert measured["sentences"] == 3 and measured["words"] == 4
-    assert measured["length_mean"] == 4 and measured["length_sd"] == 2  # root of 8 / (3 - 1)
+    figures = profile(["A b", "a b . C", "a . a c c c"])
+    assert figures["sentences"] == 3 and figures["words"] == 4
+    assert figures["length_mean"] == 4 and figures["length_sd"] == 2  # root of 8 / (3 - 1)
     expected = -(2 * (4 / 12) * math.log(4 / 12) + 2 * (2 / 12) * math.log(2 / 12))
-    assert measured["vocabulary_entropy"] == pytest.approx(expected)
-    assert not {"idf_mean", "parse_entropy", "unparsed"} & set(measured)
+    assert figures["vocabulary_entropy"] == pytest.approx(expected)
+    assert not {"idf_mean", "parse_entropy", "unparsed"} & set(figures)
 
 
 def test_idf_by_hand():
     idf = Idf(16, {"go": 8, "home": 2, "once": 1})
     assert _mean_idf("Go, go HOME!", idf) == pytest.approx((1 + 1 + 3) / 3)
     assert _mean_idf("Once unknown.", idf) is None
-    measured = profile(["Go home.", "Go.", "Once."], idf)
-    assert measured["idf_mean"] == pytest.approx((2 + 1) / 2) and measured["idf_sd"] == pytest.approx(math.sqrt(0.5))
-    assert measured["idf_unknown"] == pytest.approx(1 / 4)
+    figures = profile(["Go home.", "Go.", "Once."], idf)
+    assert figures["idf_mean"] == pytest.approx((2 + 1) / 2) and figures["idf_sd"] == pytest.approx(math.sqrt(0.5))
+    assert figures["idf_unknown"] == pytest.approx(1 / 4)
 
 
 def test_idf_of_words_that_the_table_lacks():
-    measured = profile(["Stay.", "?!"], Idf(16, {"go": 8}))
-    assert "idf_mean" not in measured and measured["idf_unknown"] == 1
+    figures = profile(["Stay.", "?!"], Idf(16, {"go": 8}))
+    assert "idf_mean" not in figures and figures["idf_unknown"] == 1
     assert profile(["?!"], Idf(16, {"go": 8}))["idf_unknown"] == 0
 
 
@@ -54,15 +54,15 @@ def test_parse_entropy_is_of_the_top_two_levels():
         "c": "(S (VP z))",
     }
     parses = Parses("by hand", {text: _read_tree(tree) for text, tree in trees.items()} | {"d": None})
-    measured = profile(["a", "b", "c", "d", "c"], parses=parses)
-    assert measured["parse_entropy"] == pytest.approx(LN2)
-    assert measured["unparsed"] == 1
+    figures = profile(["a", "b", "c", "d", "c"], parses=parses)
+    assert figures["parse_entropy"] == pytest.approx(LN2)
+    assert figures["unparsed"] == 1
     assert "parse_entropy" not in profile(["d"], parses=parses)
 
 
 def test_one_sentence_has_no_deviation():
-    measured = profile(["We go."])
-    assert measured["length_mean"] == 3 and "length_sd" not in measured
+    figures = profile(["We go."])
+    assert figures["length_mean"] == 3 and "length_sd" not in figures
 
 
 def test_nothing_is_refused():

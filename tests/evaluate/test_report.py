@@ -50,10 +50,10 @@ def test_scores_that_some_paraphrases_lack_are_left_out():
 
 def test_no_line_of_the_papers_is_without_ours():
     rows = [*ROWS, row("They go.", ["Go.", "Gone.", "They went.", "Going.", "They left."])]
-    ours = _cells(evaluate(rows, idf=Idf(8, {"home": 2, "they": 4}), parses=parse(texts_of(rows), by_hand, "by hand")))
-    ours["Paraphrases"] |= _cells(full())["Paraphrases"]  # with the score that only ROWS have
+    cells = _cells(evaluate(rows, idf=Idf(8, {"home": 2, "they": 4}), parses=parse(texts_of(rows), by_hand, "by hand")))
+    cells["Paraphrases"] |= _cells(full())["Paraphrases"]  # with the score that only ROWS have
     for title, lines in _paper_cells().items():
-        missing = set(lines) - set(ours[title])
+        missing = set(lines) - set(cells[title])
         assert not {name for name in missing if "words" not in name and name != "average"}, title
     assert sum(map(len, _paper_cells().values())) == 5 * 4 + 3 * 3 + 5 + 8
 
@@ -72,8 +72,8 @@ def lines_of(text: str) -> dict[str, list[str]]:
 
 
 def test_markdown_puts_parabanks_side_by_side():
-    other = evaluate([row("One two three four.", ["Five six."])])
-    printed = markdown({"a": [full()], "b": [other]})
+    figures = evaluate([row("One two three four.", ["Five six."])])
+    printed = markdown({"a": [full()], "b": [figures]})
     lines = lines_of(printed)
     assert lines["tree edit distance, rank 1"] == ["1.00", "-", "7.16"]
     assert lines["(1-BLEU) x 100, rank 2"][1:] == ["-", "76.98"]

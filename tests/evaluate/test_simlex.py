@@ -39,19 +39,19 @@ def test_rho_by_hand():
 
 def test_unseen_pairs_are_zero_and_counted():
     """Scores -1, 0, 2, 0: ranks 1, 2.5, 4, 2.5 against 1, 2, 4, 3."""
-    found = correlation(PAIRS, {("old", "new"): -1.0, ("large", "big"): 2.0})
-    ours, theirs = [1, 2.5, 4, 2.5], [1, 2, 4, 3]
-    products = sum((a - 2.5) * (b - 2.5) for a, b in zip(ours, theirs, strict=True))
-    squares = sum((a - 2.5) ** 2 for a in ours) * sum((b - 2.5) ** 2 for b in theirs)
-    assert found.rho == pytest.approx(100 * products / math.sqrt(squares))
-    assert (found.pairs, found.unseen) == (4, 2)
+    result = correlation(PAIRS, {("old", "new"): -1.0, ("large", "big"): 2.0})
+    left, right = [1, 2.5, 4, 2.5], [1, 2, 4, 3]
+    products = sum((a - 2.5) * (b - 2.5) for a, b in zip(left, right, strict=True))
+    squares = sum((a - 2.5) ** 2 for a in left) * sum((b - 2.5) ** 2 for b in right)
+    assert result.rho == pytest.approx(100 * products / math.sqrt(squares))
+    assert (result.pairs, result.unseen) == (4, 2)
 
 
 def test_both_orders_are_averaged_and_one_is_enough():
     assert _pair_score({("a", "b"): 1.0, ("b", "a"): 4.0}, "a", "b") == 2.5
     assert _pair_score({("b", "a"): 4.0}, "a", "b") == 4.0
     assert _pair_score({("b", "c"): 4.0}, "a", "b") is None
-    assert _pair_score(lambda one, other: 3.0 if one < other else None, "b", "a") == 3.0
+    assert _pair_score(lambda first, second: 3.0 if first < second else None, "b", "a") == 3.0
 
 
 def test_refuses_scores_without_a_rank():
@@ -60,7 +60,7 @@ def test_refuses_scores_without_a_rank():
     ):
         correlation(PAIRS, {})
     with pytest.raises(ValueError, match=r"^wanted finite scores, got an infinite one or none: return None for"):
-        correlation(PAIRS, lambda one, other: math.nan)
+        correlation(PAIRS, lambda first, second: math.nan)
 
 
 @pytest.mark.parametrize("score", ["nan", "inf", "4,2", "3\tmore\tfields"])

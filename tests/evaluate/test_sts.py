@@ -31,8 +31,8 @@ def encoder():
     return word_encoder(WORDS)
 
 
-def made(name, others, scores):
-    return _Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
+def pairs_of(name, texts, scores):
+    return _Pairs(name, ["dog"] * len(texts), list(texts), np.array(scores, float))
 
 
 def write(folder, name, inputs, golds, prefix="STS"):
@@ -40,7 +40,7 @@ def write(folder, name, inputs, golds, prefix="STS"):
     (folder / f"{prefix}.gs.{name}.txt").write_bytes(golds.encode())
 
 
-FOUR = made("four", ["hound", "cat", "dog", "purple"], [3, 1, 5, 0])
+FOUR = pairs_of("four", ["hound", "cat", "dog", "purple"], [3, 1, 5, 0])
 
 
 def test_correlations_by_hand(encoder):
@@ -53,14 +53,14 @@ def test_correlations_by_hand(encoder):
 
 
 def test_a_year_is_the_mean_over_sets_however_large(encoder):
-    backwards = made("backwards", ["dog", "hound"], [1, 4])
-    found = _year_correlations(encoder, [FOUR, backwards])
-    assert found["backwards"] == pytest.approx((-100, -100))
-    assert found["four"] == correlations(encoder, FOUR)
-    assert found["mean"] == pytest.approx(((found["four"][0] - 100) / 2, (found["four"][1] - 100) / 2))
+    backwards = pairs_of("backwards", ["dog", "hound"], [1, 4])
+    result = _year_correlations(encoder, [FOUR, backwards])
+    assert result["backwards"] == pytest.approx((-100, -100))
+    assert result["four"] == correlations(encoder, FOUR)
+    assert result["mean"] == pytest.approx(((result["four"][0] - 100) / 2, (result["four"][1] - 100) / 2))
     cosines, scores = [0.6, 0, 1, 0, 1, 0.6], [3, 1, 5, 0, 1, 4]
-    assert found["pooled"][0] == pytest.approx(100 * np.corrcoef(cosines, scores)[0, 1])
-    assert found["pooled"][0] > found["mean"][0] + 10
+    assert result["pooled"][0] == pytest.approx(100 * np.corrcoef(cosines, scores)[0, 1])
+    assert result["pooled"][0] > result["mean"][0] + 10
 
 
 def test_a_text_is_encoded_once(encoder):
@@ -69,7 +69,7 @@ def test_a_text_is_encoded_once(encoder):
 
 
 def test_similarities_that_say_nothing_count_zero(encoder):
-    assert correlations(encoder, made("blind", ["purple", "green"], [1, 2])) == (0, 0)
+    assert correlations(encoder, pairs_of("blind", ["purple", "green"], [1, 2])) == (0, 0)
     with pytest.raises(ValueError, match="wanted pairs with different scores, got 2 in flat"):
         agreement(np.array([0.1, 0.2]), np.array([3.0, 3.0]), "flat")
 
@@ -90,7 +90,9 @@ def test_2016_has_names_and_columns_of_its_own(tmp_path):
     for name in SETS[2016]:
         write(tmp_path, name, lines, "4\n1\n", "STS2016")
     sets = read_year(tmp_path)
-    assert [one.name for one in sets] == list(SETS[2016]) and all(path.is_file() for path in _set_files(tmp_path, 2016))
+    assert [item.name for item in sets] == list(SETS[2016]) and all(
+        path.is_file() for path in _set_files(tmp_path, 2016)
+    )
     assert sets[0].sentences2 == ["What was it?", "Yes."]
 
 
@@ -103,9 +105,9 @@ def test_the_papers_25_sets_but_for_the_one_that_is_not_public(tmp_path):
 def test_reads_the_benchmark_sick_and_chinese(tmp_path):
     path = tmp_path / "sts-test.csv"
     path.write_text('main-news\tMSRpar\t2012test\t0024\t2.500\t"Dogs" bark.\tA dog, barks\tlicence\turl\n', "utf-8")
-    found = read_benchmark(path)
-    assert (found.name, found.sentences1, found.sentences2) == ("sts-test", ['"Dogs" bark.'], ["A dog, barks"])
-    assert found.scores.tolist() == [2.5]
+    pairs = read_benchmark(path)
+    assert (pairs.name, pairs.sentences1, pairs.sentences2) == ("sts-test", ['"Dogs" bark.'], ["A dog, barks"])
+    assert pairs.scores.tolist() == [2.5]
     path = tmp_path / "SICK_trial.txt"
     head = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\r\n"
     path.write_bytes((head + "4\tA boy\tA girl\t3.6\tNEUTRAL\r\n").encode())
@@ -120,10 +122,10 @@ def test_reads_chinese_paraphrase_identification(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "LCQMC" / "test.txt").write_text("狗。\t猫。\t0\n犬。\t狗。\t1\n", "utf-8")
     (tmp_path / "PAWS-X" / "test_2k.tsv").write_text("id\tsentence1\tsentence2\tlabel\n7\t狗。\t犬。\t1\n", "utf-8")
-    found = read_chinese_identification(tmp_path / "LCQMC" / "test.txt")
-    assert (found.name, found.sentences2, found.scores.tolist()) == ("LCQMC test", ["猫。", "狗。"], [0, 1])
-    found = read_chinese_identification(tmp_path / "PAWS-X" / "test_2k.tsv")
-    assert (found.name, found.sentences1, found.scores.tolist()) == ("PAWS-X test_2k", ["狗。"], [1])
+    pairs = read_chinese_identification(tmp_path / "LCQMC" / "test.txt")
+    assert (pairs.name, pairs.sentences2, pairs.scores.tolist()) == ("LCQMC test", ["猫。", "狗。"], [0, 1])
+    pairs = read_chinese_identification(tmp_path / "PAWS-X" / "test_2k.tsv")
+    assert (pairs.name, pairs.sentences1, pairs.scores.tolist()) == ("PAWS-X test_2k", ["狗。"], [1])
 
 
 def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
@@ -139,7 +141,7 @@ def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "inputs, golds, wanted",
+    "inputs, golds, message",
     [
         ("a\tb\nc\td\n", "1\n", r"got 2 lines in .*STS.input.x.txt and 1 in .*STS.gs.x.txt"),
         ("a\tb\nc\n", "1\n2\n", r"wanted 2 columns parted by tabs, got 1 in line 2 of .*STS.input.x.txt"),
@@ -149,11 +151,11 @@ def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
         ("a\tb\n", "\n", r"wanted scored pairs, got none in .*STS.gs.x.txt"),
     ],
 )
-def test_bad_years(tmp_path, inputs, golds, wanted):
+def test_bad_years(tmp_path, inputs, golds, message):
     write(tmp_path, "x", inputs, golds)
-    with pytest.raises(ValueError, match=wanted) as caught:
+    with pytest.raises(ValueError, match=message) as error:
         read_year(tmp_path)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 def test_missing_files_of_a_year(tmp_path):
@@ -165,7 +167,7 @@ def test_missing_files_of_a_year(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "read, text, wanted",
+    "read, text, message",
     [
         (read_benchmark, "g\tf\ty\t1\t4\tone\n", "wanted 7 columns parted by tabs, got 6 in line 1"),
         (read_benchmark, "g\tf\ty\t1\t-1\tone\ttwo\n", "wanted a score from 0 to 5, got '-1' in line 1"),
@@ -174,12 +176,12 @@ def test_missing_files_of_a_year(tmp_path):
         (read_chinese, "a\tb\t1\na\tb\t\n", "wanted a score from 0 to 5, got '' in line 2"),
     ],
 )
-def test_bad_tables(tmp_path, read, text, wanted):
+def test_bad_tables(tmp_path, read, text, message):
     path = tmp_path / "table.txt"
     path.write_text(text)
-    with pytest.raises(ValueError, match=wanted) as caught:
+    with pytest.raises(ValueError, match=message) as error:
         read(path)
-    assert "table.txt" in str(caught.value) and "\n" not in str(caught.value)
+    assert "table.txt" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_line_with_more_columns_than_the_header_is_refused(tmp_path):

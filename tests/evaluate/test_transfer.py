@@ -64,18 +64,18 @@ def films(n, right=True):
 
 
 def test_the_penalty_is_the_best_of_the_training_part(noisy):
-    fitted, wanted = _fit_by_folds(noisy), search().fit(*noisy)
-    assert fitted.get_params()[C] == wanted.best_params_[C]
-    assert np.array_equal(fitted.predict_proba(noisy[0]), wanted.predict_proba(noisy[0]))
-    assert len(set(wanted.cv_results_["mean_test_score"])) > 1
+    model, expected = _fit_by_folds(noisy), search().fit(*noisy)
+    assert model.get_params()[C] == expected.best_params_[C]
+    assert np.array_equal(model.predict_proba(noisy[0]), expected.predict_proba(noisy[0]))
+    assert len(set(expected.cv_results_["mean_test_score"])) > 1
 
 
 @pytest.mark.slow
 def test_ten_folds_each_with_its_own_penalty(noisy):
     parts = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
-    wanted = 100 * cross_val_score(search(), *noisy, cv=parts).mean()
-    assert _fold_accuracy(noisy) == pytest.approx(wanted)
-    assert 60 < wanted < 90
+    expected = 100 * cross_val_score(search(), *noisy, cv=parts).mean()
+    assert _fold_accuracy(noisy) == pytest.approx(expected)
+    assert 60 < expected < 90
 
 
 def test_the_scale_of_an_embedding_does_not_matter(noisy):
@@ -93,9 +93,9 @@ def test_labels_of_chance_are_not_learnt():
 def test_the_development_part_chooses(noisy):
     train = noisy[0][:60], noisy[1][:60]
     for dev in ((noisy[0][60:], noisy[1][60:]), (noisy[0][60:], 1 - noisy[1][60:])):
-        found = [_accuracy(classifier(c).fit(*train), *dev) for c in PENALTIES]
-        assert len(set(found)) > 1
-        assert _fit_by_dev(train, dev, _accuracy).get_params()[C] == PENALTIES[int(np.argmax(found))]
+        accuracies = [_accuracy(classifier(c).fit(*train), *dev) for c in PENALTIES]
+        assert len(set(accuracies)) > 1
+        assert _fit_by_dev(train, dev, _accuracy).get_params()[C] == PENALTIES[int(np.argmax(accuracies))]
 
 
 @pytest.mark.slow
@@ -106,10 +106,10 @@ def test_files_of_labels_and_texts(tmp_path, encoder):
     assert texts == ["a fine film ,", "bad", ""] and labels.tolist() == [1, 0, 0]
     with gzip.open(tmp_path / "cr.all.gz", "wt", encoding="utf-8") as file:
         file.write(films(10))
-    found = classification_file(tmp_path, "cr.all")
-    assert found == tmp_path / "cr.all.gz" and classification_file(tmp_path, "rt.all") == path
+    second_path = classification_file(tmp_path, "cr.all")
+    assert second_path == tmp_path / "cr.all.gz" and classification_file(tmp_path, "rt.all") == path
     assert classification_file(tmp_path, "subj.all") is None
-    assert _accuracy_over_folds(encoder, found) == 100
+    assert _accuracy_over_folds(encoder, second_path) == 100
 
 
 def test_accuracy_is_of_the_test_file(tmp_path, encoder):
@@ -122,9 +122,9 @@ def test_accuracy_is_of_the_test_file(tmp_path, encoder):
 
 
 def test_features_of_pairs(encoder):
-    one, other = _pair_features(encoder, [[("good", "bad"), ("good film", "good")], [("film", "film")]])
-    assert one.tolist() == [[1, 1, 0, 0, 0, 0], [0.5, 0, 0.5, 0.5, 0, 0]]
-    assert other.tolist() == [[0, 0, 0, 0, 0, 1]]
+    first, second = _pair_features(encoder, [[("good", "bad"), ("good film", "good")], [("film", "film")]])
+    assert first.tolist() == [[1, 1, 0, 0, 0, 0], [0.5, 0, 0.5, 0.5, 0, 0]]
+    assert second.tolist() == [[0, 0, 0, 0, 0, 1]]
 
 
 def test_soft_labels_keep_the_score():
@@ -141,11 +141,11 @@ def test_the_fitted_distribution_has_the_mean_of_the_scores():
     features, scores = random.normal(size=(200, 3)), random.uniform(1, 5, 200)
     scores = np.clip(scores + features[:, 0], 1, 5)
     rows, labels, weights = _soft_labels(scores)
-    fitted = _fit_by_dev((features[rows], labels), (features, scores), _relatedness, weights)
-    said = fitted.predict_proba(features) @ fitted.classes_
-    assert said.mean() == pytest.approx(scores.mean(), abs=0.002)
-    assert _relatedness(fitted, features, scores) == pytest.approx(100 * np.corrcoef(said, scores)[0, 1])
-    assert _relatedness(fitted, features, scores) > 50
+    model = _fit_by_dev((features[rows], labels), (features, scores), _relatedness, weights)
+    predictions = model.predict_proba(features) @ model.classes_
+    assert predictions.mean() == pytest.approx(scores.mean(), abs=0.002)
+    assert _relatedness(model, features, scores) == pytest.approx(100 * np.corrcoef(predictions, scores)[0, 1])
+    assert _relatedness(model, features, scores) > 50
 
 
 MSR = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
@@ -188,24 +188,24 @@ def write_sick(folder, test=SICK_LINES):
 
 def test_sick(tmp_path, encoder):
     write_sick(tmp_path)
-    related, judged = _sick(encoder, tmp_path)
-    assert related > 99 and judged == 100
+    related, accuracy = _sick(encoder, tmp_path)
+    assert related > 99 and accuracy == 100
     write_sick(tmp_path, SICK_LINES + "4\tgood\tbad\t5\tENTAILMENT\r\n")
-    related, judged = _sick(encoder, tmp_path)
-    assert related < 90 and judged == 75
+    related, accuracy = _sick(encoder, tmp_path)
+    assert related < 90 and accuracy == 75
     write_sick(tmp_path, "4\tgood\tbad\t5\tPERHAPS\r\n")
     with pytest.raises(ValueError, match="wanted one of CONTRADICTION, ENTAILMENT, NEUTRAL, got 'PERHAPS' in line 2"):
         _sick(encoder, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "text, wanted", [("1 a\nfine film\n", "got 'fine' in line 2 of .*bad.all"), ("", "got none in .*bad.all")]
+    "text, message", [("1 a\nfine film\n", "got 'fine' in line 2 of .*bad.all"), ("", "got none in .*bad.all")]
 )
-def test_bad_files(tmp_path, text, wanted):
+def test_bad_files(tmp_path, text, message):
     (tmp_path / "bad.all").write_text(text)
-    with pytest.raises(ValueError, match=wanted) as caught:
+    with pytest.raises(ValueError, match=message) as error:
         read_labelled(tmp_path / "bad.all")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 def test_the_papers_rows_are_whole():

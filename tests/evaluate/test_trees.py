@@ -18,19 +18,19 @@ SENTENCE = "(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))) (. .))
 
 
 @cache
-def forest_distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
+def forest_distance(first: tuple[Tree, ...], second: tuple[Tree, ...]) -> int:
     """Zhang and Shasha's recursion over the last trees of two forests, as it stands in the paper; no APTED in it."""
-    if not one and not other:
+    if not first and not second:
         return 0
     ways = []
-    if one:
-        ways.append(forest_distance((*one[:-1], *one[-1].children), other) + 1)
-    if other:
-        ways.append(forest_distance(one, (*other[:-1], *other[-1].children)) + 1)
-    if one and other:
-        renamed = int(one[-1].name != other[-1].name)
-        below = forest_distance(one[-1].children, other[-1].children)
-        ways.append(below + forest_distance(one[:-1], other[:-1]) + renamed)
+    if first:
+        ways.append(forest_distance((*first[:-1], *first[-1].children), second) + 1)
+    if second:
+        ways.append(forest_distance(first, (*second[:-1], *second[-1].children)) + 1)
+    if first and second:
+        renamed = int(first[-1].name != second[-1].name)
+        below = forest_distance(first[-1].children, second[-1].children)
+        ways.append(below + forest_distance(first[:-1], second[:-1]) + renamed)
     return min(ways)
 
 
@@ -47,20 +47,20 @@ def random_tree(chance: random.Random, nodes: int) -> Tree:
 
 def test_distance_is_that_of_the_recursion_on_random_trees():
     chance = random.Random(7)
-    seen = set()
+    distances = set()
     for _ in range(150):
-        one, other = (random_tree(chance, chance.randint(1, 8)) for _ in range(2))
-        expected = forest_distance((one,), (other,))
-        assert _tree_edit_distance(one, other, levels=9) == _tree_edit_distance(other, one, levels=9) == expected
-        seen.add(expected)
-    assert len(seen) > 4  # the trees did differ
+        first, second = (random_tree(chance, chance.randint(1, 8)) for _ in range(2))
+        expected = forest_distance((first,), (second,))
+        assert _tree_edit_distance(first, second, levels=9) == _tree_edit_distance(second, first, levels=9) == expected
+        distances.add(expected)
+    assert len(distances) > 4  # the trees did differ
 
 
 def test_distance_of_the_upper_levels_only():
     chance = random.Random(8)
     for _ in range(50):
-        one, other = (random_tree(chance, 8) for _ in range(2))
-        assert _tree_edit_distance(one, other) == forest_distance((_top(one),), (_top(other),))
+        first, second = (random_tree(chance, 8) for _ in range(2))
+        assert _tree_edit_distance(first, second) == forest_distance((_top(first),), (_top(second),))
 
 
 def test_read_tree_by_hand():
@@ -72,7 +72,7 @@ def test_read_tree_by_hand():
 
 
 @pytest.mark.parametrize(
-    "bracketed, character, wanted",
+    "bracketed, character, expected",
     [
         ("", 1, "an opening bracket"),
         ("S we", 1, "an opening bracket"),
@@ -83,8 +83,8 @@ def test_read_tree_by_hand():
         ("(S we) go", 8, "the end"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_place(bracketed, character, wanted):
-    with pytest.raises(ValueError, match=f"at character {character} instead of {wanted}"):
+def test_what_is_no_tree_is_refused_with_its_place(bracketed, character, expected):
+    with pytest.raises(ValueError, match=f"at character {character} instead of {expected}"):
         _read_tree(bracketed)
 
 
@@ -105,10 +105,10 @@ def test_top_leaves_out_terminals_and_lower_levels():
 
 
 def test_words_do_not_count_and_the_fourth_level_does_not():
-    one = _read_tree(SENTENCE)
-    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("cat", "dog"))) == 0
-    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("PRP", "NN"))) == 0
-    assert _tree_edit_distance(one, _read_tree(SENTENCE.replace("VBZ", "VBD"))) == 1
+    tree = _read_tree(SENTENCE)
+    assert _tree_edit_distance(tree, _read_tree(SENTENCE.replace("cat", "dog"))) == 0
+    assert _tree_edit_distance(tree, _read_tree(SENTENCE.replace("PRP", "NN"))) == 0
+    assert _tree_edit_distance(tree, _read_tree(SENTENCE.replace("VBZ", "VBD"))) == 1
 
 
 def test_parses_refuse_a_text_they_have_not_seen():

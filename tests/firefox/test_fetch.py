@@ -45,7 +45,7 @@ def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != RECORD}
 
 
-def named(cache):
+def file_names(cache):
     """The files that are in a cache under their names."""
     return [path.name for path in cache.rglob("*") if path.is_file() and not path.name.startswith(".")]
 
@@ -172,8 +172,8 @@ def test_faults_that_stay_are_one_line(mozilla, cache, path):
     mozilla.publish("en", "de")
     mozilla.fault(path, 503, 9)
     assert "503" in (line := fails(OSError)) and mozilla.url in line
-    assert len([one for one in mozilla.requests if re.search(path, one)]) == urls.REQUESTS
-    assert named(cache) == []
+    assert len([request for request in mozilla.requests if re.search(path, request)]) == urls.REQUESTS
+    assert file_names(cache) == []
     mozilla.faults, mozilla.slept[:] = [], []
     mozilla.fault(path, 403, 9)
     assert "403" in fails(OSError) and not mozilla.slept, "asking again would not help"
@@ -190,7 +190,7 @@ def test_cut_and_silent_answers_are_asked_for_again_and_redirects_followed(mozil
     mozilla.fault(path, fault)
     assert content(fetch_firefox("en-de")) == model
     assert bool(mozilla.slept) == (fault != "moved")
-    assert any(one.startswith("/moved") for one in mozilla.requests) == (fault == "moved")
+    assert any(request.startswith("/moved") for request in mozilla.requests) == (fault == "moved")
 
 
 def test_a_server_that_stays_silent_is_one_line_and_leaves_nothing(mozilla, cache, monkeypatch):
@@ -198,7 +198,7 @@ def test_a_server_that_stays_silent_is_one_line_and_leaves_nothing(mozilla, cach
     mozilla.publish("en", "de")
     mozilla.fault("/files/", "hang", 9)
     assert "imeout" in fails(OSError)
-    assert named(cache) == []
+    assert file_names(cache) == []
 
 
 def test_a_server_that_is_not_there(mozilla, monkeypatch):
@@ -240,21 +240,21 @@ def test_an_answer_that_is_no_list(mozilla, cache, monkeypatch, answer):
     monkeypatch.setattr(mozilla, "body", lambda path: answer if path == "/v1/" else body(path))
     mozilla.publish("en", "de")
     assert fails(ValueError).startswith("wanted capabilities.attachments.base_url in JSON at ")
-    assert named(cache) == []
+    assert file_names(cache) == []
 
 
 def test_a_server_without_collections_or_without_a_file(mozilla, cache):
     mozilla.publish("en", "de")
     mozilla.attachments.clear()
     assert "wanted model.ende.intgemm8.bin at" in (line := fails(FileNotFoundError)) or "wanted lex" in line
-    assert line.endswith("fetch the model anew, or check the mirror") and named(cache) == []
+    assert line.endswith("fetch the model anew, or check the mirror") and file_names(cache) == []
     mozilla.collections.clear()
     assert f"/{NEW}/records: check the path" in fails(FileNotFoundError)
 
 
 def damage(mozilla, kind, **attachment):
     """Let the record of a file say something else of what is sent."""
-    record = next(one for one in mozilla.collections[NEW] if one["fileType"] == kind)
+    record = next(entry for entry in mozilla.collections[NEW] if entry["fileType"] == kind)
     record["attachment"] |= attachment
     return record
 
@@ -265,7 +265,7 @@ def test_a_file_with_another_hash_or_size_gets_no_name(mozilla, cache, wrong):
     damage(mozilla, "model", **wrong)
     line = fails(OSError)
     assert "bytes and SHA-256" in line and "check the network" in line
-    assert "model.ende.intgemm8.bin" not in named(cache) and RECORD not in named(cache)
+    assert "model.ende.intgemm8.bin" not in file_names(cache) and RECORD not in file_names(cache)
     assert not list(cache.rglob("*.tmp")) and mozilla.slept == [1.0, 2.0]
 
 
@@ -279,11 +279,11 @@ def test_what_is_compressed_is_checked_too(mozilla, cache, wrong):
     elif wrong == "size":
         record["decompressedSize"] = 5
     else:
-        sent = b"plain text" if wrong == "no zstd" else mozilla.attachments[location][:-9]
-        mozilla.attachments[location] = sent
-        record["attachment"] |= {"hash": sha256(sent), "size": len(sent)}
+        data = b"plain text" if wrong == "no zstd" else mozilla.attachments[location][:-9]
+        mozilla.attachments[location] = data
+        record["attachment"] |= {"hash": sha256(data), "size": len(data)}
     assert "compressed by zstd, got another content" in fails(ValueError)
-    assert "vocab.ende.spm" not in named(cache) and not list(cache.rglob("*.tmp"))
+    assert "vocab.ende.spm" not in file_names(cache) and not list(cache.rglob("*.tmp"))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_what_is_compressed_is_checked_too(mozilla, cache, wrong):
 def test_a_damaged_record_of_a_file_is_refused(mozilla, cache, fields):
     mozilla.publish("en", "de")
     damage(mozilla, "model").update(fields)
-    assert "wanted name, size, hash and location of a model file" in fails(ValueError) and named(cache) == []
+    assert "wanted name, size, hash and location of a model file" in fails(ValueError) and file_names(cache) == []
 
 
 def test_a_compressed_file_of_which_no_hash_is_published_is_refused(mozilla):
@@ -331,7 +331,7 @@ def test_a_damaged_record_in_the_cache_is_written_again_and_no_file_fetched(mozi
         (folder / RECORD).write_text(damaged)
         mozilla.requests.clear()
         assert content(fetch_firefox("en-de")) == model
-        assert [one.rpartition("/")[2] for one in mozilla.requests] == ["records"]
+        assert [request.rpartition("/")[2] for request in mozilla.requests] == ["records"]
         assert json.loads((folder / RECORD).read_text())["pair"] == "en-de"
 
 
@@ -339,11 +339,11 @@ def test_an_interrupted_fetching_goes_on_with_what_is_whole(mozilla, cache):
     model = mozilla.publish("en", "de")
     mozilla.fault(mozilla.collections[NEW][2]["attachment"]["location"], 500, 3)
     fails(OSError)
-    assert sorted(named(cache)) == sorted(model)[:2]
+    assert sorted(file_names(cache)) == sorted(model)[:2]
     (cache / "en-de" / "firefox-en-de-3.0-tiny" / ".vocab.ende.spm.1.sent.tmp").write_bytes(b"of a killed process")
     mozilla.requests.clear()
     assert content(fetch_firefox("en-de")) == model, "and nothing temporary"
-    assert len([one for one in mozilla.requests if "/files/" in one]) == 1
+    assert len([request for request in mozilla.requests if "/files/" in request]) == 1
 
 
 def test_without_a_network_the_cache_is_all(mozilla, cache, monkeypatch):
@@ -389,14 +389,14 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
 def test_frames_of_zstd_one_after_the_other(mozilla):
     mozilla.publish("en", "de")
     record = damage(mozilla, "lex")
-    sent = zstandard.compress(b"first, ") + zstandard.compress(b"second")
-    record["attachment"] |= {"hash": sha256(sent), "size": len(sent)}
+    data = zstandard.compress(b"first, ") + zstandard.compress(b"second")
+    record["attachment"] |= {"hash": sha256(data), "size": len(data)}
     record |= {"decompressedHash": sha256(b"first, second"), "decompressedSize": 13}
-    mozilla.attachments[record["attachment"]["location"]] = sent
+    mozilla.attachments[record["attachment"]["location"]] = data
     assert (fetch_firefox("en-de") / record["name"]).read_bytes() == b"first, second"
 
 
-def another(mozilla, tmp_path, pair="en-de"):
+def start_process(mozilla, tmp_path, pair="en-de"):
     """Another process that fetches a model into the same cache."""
     home = {"HF_ASSETS_CACHE": str(tmp_path / "assets"), "HF_HUB_OFFLINE": "0", ADDRESS: f"{mozilla.url}/v1"}
     return subprocess.Popen(
@@ -409,23 +409,23 @@ def another(mozilla, tmp_path, pair="en-de"):
 def test_two_processes_fetch_every_file_once(mozilla, tmp_path):
     model = mozilla.publish("en", "de")
     mozilla.fault("/files/", "hang")
-    first = another(mozilla, tmp_path)
+    first = start_process(mozilla, tmp_path)
     assert mozilla.silent.wait(60)
-    second = another(mozilla, tmp_path)
+    second = start_process(mozilla, tmp_path)
     waits = second.stderr.readline()
     assert f"waiting for process {first.pid} on" in waits
     mozilla.go.set()
     folders = [process.communicate(timeout=60)[0] for process in (first, second)]
     assert folders[0] == folders[1] == f"{fetch_firefox('en-de')}\n"
     assert content(fetch_firefox("en-de")) == model
-    assert len([one for one in mozilla.requests if "/files/" in one]) == len(model)
+    assert len([request for request in mozilla.requests if "/files/" in request]) == len(model)
 
 
 @pytest.mark.slow
 def test_a_killed_process_leaves_nothing_under_a_name_and_frees_the_lock(mozilla, tmp_path, cache):
     model = mozilla.publish("en", "de")
     mozilla.fault("/files/", "hang")
-    killed = another(mozilla, tmp_path)
+    killed = start_process(mozilla, tmp_path)
     assert mozilla.silent.wait(60)
     for _ in range(600):
         if list(cache.rglob(".*.tmp")):
@@ -433,5 +433,5 @@ def test_a_killed_process_leaves_nothing_under_a_name_and_frees_the_lock(mozilla
         threading.Event().wait(0.1)
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate()
-    assert named(cache) == [] and len(list(cache.rglob(".*.tmp"))) == 1
+    assert file_names(cache) == [] and len(list(cache.rglob(".*.tmp"))) == 1
     assert content(fetch_firefox("en-de")) == model and not list(cache.rglob(".*.tmp"))

@@ -1,8 +1,10 @@
 """Candidates from a tiny causal model, and every builder with them: the plumbing, not the sentences."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -22,7 +24,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate._several import Several
 from toolkit.generate.language_model import Asking, _merged, _OwnDraw, ask_rows, load_asked, make_asking
 from toolkit.generate.prompt import _Prompt, make_prompt, read_prompt
-from toolkit.models.language_model import chat_ids, load_language_model
+from toolkit.models.language_model import LanguageModel, chat_ids, load_language_model
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 CHAT_BEGIN, CHAT_END = "<user> ", " <model>"
@@ -144,6 +146,65 @@ def test_replies_become_candidates_refusals_and_counts():
     assert found["He went and"].reason == "unfinished"
 
 
+@pytest.mark.parametrize("prompt", [_Prompt("mine", "{reference}"), Several()])
+def test_a_reply_that_was_cut_before_its_first_word_is_unfinished(prompt):
+    row = Row("a", "a", None, None, "He left.", "en", "train")
+    (candidate,) = _merged([Reply("", LENGTH)], row, prompt, "s")
+    assert (candidate.text, candidate.reason) == ("", "unfinished")
+
+
+def thinking(reply, ends, template=""):
+    """A model that runs here and replies with some words to everything.
+
+    Args:
+        reply: The words.
+        ends: Whether it ends the reply.
+        template: What its template puts after the prompt.
+    """
+    words = [*reply.split(), *template.split(), *" ".join(SENTENCES[:3]).split()]
+    vocabulary = {piece: n for n, piece in enumerate(dict.fromkeys(["<end>", "?", *words]))}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="?", eos_token="<end>")
+    tokenizer.chat_template = f"{{{{ messages[0]['content'] }}}} {template}"
+    reply_ids = tokenizer(reply)["input_ids"] + ([0] if ends else [])
+
+    def generate(input_ids, **settings):
+        return torch.cat([input_ids, torch.tensor([reply_ids] * len(input_ids))], 1)
+
+    network = SimpleNamespace(device="cpu", generate=generate, generation_config=SimpleNamespace(eos_token_id=0))
+    network.config = SimpleNamespace(get_text_config=lambda: SimpleNamespace(max_position_embeddings=None))
+    return LanguageModel("thinker", network, tokenizer, "thinker")
+
+
+@pytest.mark.parametrize(
+    ("reply", "ends", "template", "candidate"),
+    [
+        ("<think> He left. </think> He went.", True, "", ("He went.", None)),
+        ("He left. </think> He went.", True, "<think>", ("He went.", None)),
+        ("<think> He left, so", False, "", ("", "unfinished")),
+        ("He left, so", False, "<think>", ("", "unfinished")),
+        ("He left, so", True, "", ("He left, so", None)),
+    ],
+)
+def test_the_thought_of_a_model_that_runs_here_is_no_paraphrase(reply, ends, template, candidate):
+    done = list(ask_rows(rows(2), thinking(reply, ends, template), asking(samples=2)))
+    assert [[(c.text, c.reason, c.draws) for c in row.candidates] for row in done] == [[(*candidate, 2)]] * 2
+
+
+@pytest.mark.parametrize(
+    ("thought", "reason"), [('1. He left.\n2. "Away" ["no"]\n</think>\n\n', None), ("1. He left.\n2.", "unfinished")]
+)
+@pytest.mark.parametrize("prompt", ["paraphrase", "several"])
+def test_the_thought_of_a_model_of_a_server_is_no_paraphrase(prompt, thought, reason, tmp_path):
+    answer = '{"paraphrases": ["He went."]}' if prompt == "several" else "He went."
+    with chat_server(say=lambda body: f"<think>\n{thought}{answer}") as server:
+        model, settings = served(server, tmp_path, prompt=prompt)
+        for row in ask_rows(rows(2), model, make_asking(settings, 1, 0)):
+            (candidate,) = row.candidates
+            assert (candidate.text, candidate.reason) == ("" if reason else "He went.", reason)
+
+
 def runs(tmp_path, gpt2):
     """A run of each builder."""
     own = {"generator": "lm", "model": str(gpt2), "samples": 3, "threads": 1, "dtype": "float32"}
@@ -217,6 +278,17 @@ def test_what_cannot_be_used_is_one_line(gpt2, tmp_path):
         paranet.build(paranet.ParaNetRun(**run, model=str(gpt2), prompt="lost"))
     with pytest.raises(ValueError, match=r"wanted a causal language model, got .* marian model, which has an encoder"):
         paranet.build(paranet.ParaNetRun(**run, model="starter/de-en"))
+
+
+def test_a_limit_of_cost_is_refused_where_each_machine_keeps_its_own_replies(tmp_path):
+    with chat_server() as server:
+        prices = {"input_price": 1.0, "output_price": 1.0, "max_cost": 50.0}
+        run = {"text": ["lost.txt"], "lang": "en", "output_dir": str(tmp_path / "new"), "generator": "lm",
+               "model": MODEL, "server": server.url, "engine": "ray"}  # fmt: skip
+        message = "^wanted --engine accelerate with --max_cost, got ray, by which each machine would spend 50 dollars: "
+        with pytest.raises(ValueError, match=message):
+            paranet.build(paranet.ParaNetRun(**run, **prices))
+        assert not server.keys and not os.listdir(tmp_path)
 
 
 def served(server, folder, **changed):

@@ -22,6 +22,13 @@ def test_the_most_probable_draw_stays_and_all_are_counted():
     assert {(c.method, c.generator) for c in found} == {("sample", "tiny")}
 
 
+def test_the_unknown_token_has_no_text_and_is_refused():
+    samples = [Sample([3, 1, 0], -1.0, True), Sample([3, 0], -2.0, True), Sample([4, 1, 0], -1.0, True)]
+    found = _merge(samples, ["Hi", "Hi", "Ho"], [Origin()] * 3, "sample", "tiny", unk=1)
+    assert [(c.text, c.reason, c.draws) for c in found] == [("Hi", None, 2), ("Ho", "unknown_word", 1)]
+    assert found[0].scores.forward_logprob == -2.0, "that of the output without it"
+
+
 def test_reasons():
     met, unmet = Origin("1"), Origin("2", ["dog"], [], ['says no "dog"'])
     drawn = [

@@ -34,7 +34,7 @@ def test_draws_sum_to_sets_times_samples():
             assert candidate.scores.forward_logprob < 0
             assert candidate.scores.forward_tokens >= 1
             assert candidate.method == "sample"
-            assert candidate.reason in (None, "empty", "unfinished")
+            assert candidate.reason in (None, "empty", "unfinished", "unknown_word")
             assert (candidate.text == "") == (candidate.reason == "empty")
             assert {o.recipe for o in candidate.origins} <= {f"set-{k}" for k in range(SETS)}
             assert not any(o.unmet for o in candidate.origins), "constraints on pieces are not looked for in the text"

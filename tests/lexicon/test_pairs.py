@@ -12,10 +12,10 @@ from toolkit.lexicon._pairs import fill_tokens
 
 def read(path):
     with database() as connection:
-        counted = fill_tokens(connection, path)
+        counts = fill_tokens(connection, path)
         columns = "list_sort(reference_words), list_sort(paraphrase_words)"
         query = f"SELECT {columns} FROM tokens WHERE reason IS NULL ORDER BY 1, 2"
-        return counted, connection.execute(query).fetchall()
+        return counts, connection.execute(query).fetchall()
 
 
 def sentence(tokens: int) -> str:
@@ -39,16 +39,17 @@ COUNTED = {"pairs": 9, "kept": 3, "refused": {"empty": 1, "score": 3, "too_long"
 
 def test_thresholds_in_a_table(tmp_path):
     """A score of 0.35 and a side of 30 tokens stay; a full stop is a token of the limit and no word of the lexicon."""
-    lines = ["\t".join([one, other] + ([] if score is None else [str(score)])) for one, other, score in CASES]
+    lines = ["\t".join([left, right] + ([] if score is None else [str(score)])) for left, right, score in CASES]
     (tmp_path / "p.tsv").write_text("\n\n".join(lines) + "\n")
     assert read(tmp_path / "p.tsv") == (COUNTED, KEPT)
 
 
 @pytest.mark.parametrize("number", [pa.float64(), pa.float32()])
 def test_thresholds_in_parquet(tmp_path, number):
-    one, other, score = map(list, zip(*CASES, strict=True))
+    references, paraphrases, scores = map(list, zip(*CASES, strict=True))
     pq.write_table(
-        pa.table({"sentence1": one, "sentence2": other, "semantic": pa.array(score, number)}), tmp_path / "p.parquet"
+        pa.table({"sentence1": references, "sentence2": paraphrases, "semantic": pa.array(scores, number)}),
+        tmp_path / "p.parquet",
     )
     assert read(tmp_path / "p.parquet") == (COUNTED, KEPT)
 
@@ -56,8 +57,8 @@ def test_thresholds_in_parquet(tmp_path, number):
 def test_parquet_without_scores_or_texts(tmp_path):
     columns = {"sentence1": ["a", None], "sentence2": ["b", "c"]}
     pq.write_table(pa.table(columns), tmp_path / "p.parquet")
-    counted = {"pairs": 2, "kept": 1, "refused": {"empty": 1}, "unscored": 1}
-    assert read(tmp_path / "p.parquet") == (counted, [(["a"], ["b"])])
+    counts = {"pairs": 2, "kept": 1, "refused": {"empty": 1}, "unscored": 1}
+    assert read(tmp_path / "p.parquet") == (counts, [(["a"], ["b"])])
 
 
 def test_tokens_are_lower_cased_words(tmp_path):
@@ -69,9 +70,9 @@ def test_tokens_are_lower_cased_words(tmp_path):
 
 def test_odd_texts_are_words_or_nothing(tmp_path):
     (tmp_path / "p.tsv").write_bytes('"quoted\tit\'s "so"\n😀\tsmile\nשלום\tpeace \x00 x\n'.encode())
-    counted, found = read(tmp_path / "p.tsv")
-    assert counted["refused"] == {"empty": 1}
-    assert sorted(found) == [(["quoted"], ["it's", "so"]), (["שלום"], ["peace", "x"])]
+    counts, rows = read(tmp_path / "p.tsv")
+    assert counts["refused"] == {"empty": 1}
+    assert sorted(rows) == [(["quoted"], ["it's", "so"]), (["שלום"], ["peace", "x"])]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "a\tb\t0.2\n"])

@@ -28,26 +28,26 @@ def within(sentences: set[str]) -> dict[frozenset[str], float]:
     """Ordinary PMI of distinct sentences, by brute force."""
     words, joint = Counter(), Counter()
     for sentence in sentences:
-        found = sorted(set(sentence.lower().split()))
-        words.update(found)
-        joint.update(map(frozenset, combinations(found, 2)))
+        sentence_words = sorted(set(sentence.lower().split()))
+        words.update(sentence_words)
+        joint.update(map(frozenset, combinations(sentence_words, 2)))
     return {pair: math.log(n * len(sentences) / math.prod(words[word] for word in pair)) for pair, n in joint.items()}
 
 
 def oracle(pairs: list[tuple[str, str]], min_count: int) -> dict[tuple[str, str], tuple[int, float, float, float]]:
     """A.1 by brute force, over sentences that are words between spaces."""
     words, joint = Counter(), Counter()
-    for one, other in pairs + [(other, one) for one, other in pairs]:
-        words.update(set(one.lower().split()))
-        joint.update((u, v) for u, v in product(set(one.lower().split()), set(other.lower().split())) if u != v)
-    references, paraphrases = within({one for one, _ in pairs}), within({other for _, other in pairs})
-    found = {}
+    for left, right in pairs + [(right, left) for left, right in pairs]:
+        words.update(set(left.lower().split()))
+        joint.update((u, v) for u, v in product(set(left.lower().split()), set(right.lower().split())) if u != v)
+    references, paraphrases = within({left for left, _ in pairs}), within({right for _, right in pairs})
+    entries = {}
     for (u, v), n in joint.items():
         cross = math.log(n * 2 * len(pairs) / (words[u] * words[v]))
         ordinary = (references.get(frozenset((u, v)), 0.0) + paraphrases.get(frozenset((u, v)), 0.0)) / 2
         if n >= min_count:
-            found[u, v] = (n, cross, ordinary, cross - ordinary)
-    return found
+            entries[u, v] = (n, cross, ordinary, cross - ordinary)
+    return entries
 
 
 def toy_pairs() -> list[tuple[str, str]]:
@@ -70,13 +70,13 @@ def table(path: Path) -> dict[tuple[str, str], tuple]:
 @pytest.mark.parametrize("min_count", [1, 10])
 def test_equals_brute_force(tmp_path, min_count):
     pairs = toy_pairs()
-    made = extract_lexicon(write_tsv(tmp_path / "toy.tsv", pairs), tmp_path / "out.parquet", min_count)
+    lexicon = extract_lexicon(write_tsv(tmp_path / "toy.tsv", pairs), tmp_path / "out.parquet", min_count)
     expected = oracle(pairs, min_count)
-    assert len(expected) > 100 and made.entries == len(expected)
-    found = table(tmp_path / "out.parquet")
-    assert found.keys() == expected.keys()
+    assert len(expected) > 100 and lexicon.entries == len(expected)
+    entries = table(tmp_path / "out.parquet")
+    assert entries.keys() == expected.keys()
     for pair, numbers in expected.items():
-        assert found[pair] == pytest.approx(numbers, abs=1e-12), pair
+        assert entries[pair] == pytest.approx(numbers, abs=1e-12), pair
     assert any(ordinary == 0 for _, _, ordinary, _ in expected.values()) or min_count > 1
 
 
@@ -95,36 +95,36 @@ def test_figures_by_hand(tmp_path):
 def test_a_reference_with_many_paraphrases_is_one_sentence(tmp_path):
     """Ordinary PMI of a and b on the side of the references: 1 of 2 sentences, not 5 of 6."""
     pairs = [("a b", f"x{n} a b") for n in range(5)] + [("c", "y")]
-    made = extract_lexicon(
+    lexicon = extract_lexicon(
         write_tsv(tmp_path / "p.tsv", pairs), tmp_path / "out.parquet", 1, wanted=[("a", "b"), ("a", "y")]
     )
     references, paraphrases = math.log(1 * 2 / (1 * 1)), math.log(5 * 6 / (5 * 5))
-    assert made.wanted["a", "b"].ordinary_pmi == pytest.approx((references + paraphrases) / 2)
-    assert ("a", "y") not in made.wanted
+    assert lexicon.wanted["a", "b"].ordinary_pmi == pytest.approx((references + paraphrases) / 2)
+    assert ("a", "y") not in lexicon.wanted
 
 
 def test_seen_together_on_one_side_only(tmp_path):
     """The side that never saw them counts 0, and is averaged in."""
     pairs = [("u v", "u"), ("w", "v"), ("w", "x")]
-    made = extract_lexicon(write_tsv(tmp_path / "p.tsv", pairs), tmp_path / "out.parquet", 1, wanted=[("u", "v")])
+    lexicon = extract_lexicon(write_tsv(tmp_path / "p.tsv", pairs), tmp_path / "out.parquet", 1, wanted=[("u", "v")])
     # of 2 distinct references one has u and v
-    assert made.wanted["u", "v"].ordinary_pmi == pytest.approx((math.log(2) + 0) / 2)
+    assert lexicon.wanted["u", "v"].ordinary_pmi == pytest.approx((math.log(2) + 0) / 2)
 
 
 def test_ten_meetings_are_shown_nine_are_not(tmp_path):
     pairs = [("often", f"frequently n{n}") for n in range(10)] + [("seldom", f"rarely n{n}") for n in range(9)]
-    made = extract_lexicon(
+    lexicon = extract_lexicon(
         write_tsv(tmp_path / "p.tsv", pairs), tmp_path / "out.parquet", wanted=[("Rarely", "seldom"), ("often", "none")]
     )
     assert set(table(tmp_path / "out.parquet")) == {("often", "frequently"), ("frequently", "often")}
     # a wanted pair is scored however rarely it meets; its key is as it was asked for
-    assert {pair: entry.count for pair, entry in made.wanted.items()} == {("Rarely", "seldom"): 9}
+    assert {pair: entry.count for pair, entry in lexicon.wanted.items()} == {("Rarely", "seldom"): 9}
 
 
 def test_both_directions_have_the_same_numbers(tmp_path):
     extract_lexicon(write_tsv(tmp_path / "p.tsv", toy_pairs()), tmp_path / "out.parquet", 3)
-    found = table(tmp_path / "out.parquet")
-    assert len(found) > 50 and all(found[v, u] == numbers for (u, v), numbers in found.items())
+    entries = table(tmp_path / "out.parquet")
+    assert len(entries) > 50 and all(entries[v, u] == numbers for (u, v), numbers in entries.items())
 
 
 def test_passes_and_wanted_pairs_make_no_difference(tmp_path, monkeypatch):
@@ -134,8 +134,8 @@ def test_passes_and_wanted_pairs_make_no_difference(tmp_path, monkeypatch):
     assert extract_lexicon(pairs, tmp_path / "two.parquet", 3, wanted=[("lu", "ba"), ("du", "no")]).wanted
     monkeypatch.setattr(counts, "PASS_COOCCURRENCES", 300)
     extract_lexicon(pairs, tmp_path / "three.parquet", 3)
-    one, two, three = ((tmp_path / f"{name}.parquet").read_bytes() for name in ("one", "two", "three"))
-    assert one == two == three
+    first, second, third = ((tmp_path / f"{name}.parquet").read_bytes() for name in ("one", "two", "three"))
+    assert first == second == third
 
 
 def test_paraphrases_of_are_ranked_by_adjusted_pmi(tmp_path):
@@ -157,18 +157,18 @@ def test_a_run_its_parabank_and_its_pairs_give_one_lexicon(tmp_path, demo_models
         candidate(f"They chuckled {n}.", 0, -1.0, -1.0, 1), candidate("They wept.", 1, -1.0, -1.0, 1),
         candidate("We refused.", None, -1.0, -1.0, 1, "dual"),
     ]) for n in range(12)]  # fmt: skip
-    for one in rows:
-        for chosen, score in zip(one.candidates, (0.9, 0.34), strict=False):
-            chosen.scores.semantic = score
+    for record in rows:
+        for paraphrase, score in zip(record.candidates, (0.9, 0.34), strict=False):
+            paraphrase.scores.semantic = score
     run = write_run(tmp_path / "run.shards", rows, 5)
     package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "cc-by-2.0", demo_models)
-    counted = {"pairs": 24, "kept": 12, "refused": {"score": 12}, "unscored": 0}
-    assert extract_lexicon(run, tmp_path / "run.parquet").counts == counted
-    assert extract_lexicon(tmp_path / "bank", tmp_path / "bank.parquet").counts == counted
+    expected = {"pairs": 24, "kept": 12, "refused": {"score": 12}, "unscored": 0}
+    assert extract_lexicon(run, tmp_path / "run.parquet").counts == expected
+    assert extract_lexicon(tmp_path / "bank", tmp_path / "bank.parquet").counts == expected
     assert (tmp_path / "run.parquet").read_bytes() == (tmp_path / "bank.parquet").read_bytes()
-    found = table(tmp_path / "run.parquet")
-    assert {word for pair in found for word in pair} == {"they", "laughed", "chuckled"}
-    assert found["they", "laughed"][0] == found["laughed", "chuckled"][0] == 12
+    entries = table(tmp_path / "run.parquet")
+    assert {word for pair in entries for word in pair} == {"they", "laughed", "chuckled"}
+    assert entries["they", "laughed"][0] == entries["laughed", "chuckled"][0] == 12
     (file,) = (tmp_path / "bank").glob("data/pairs/train*.parquet")
     assert extract_lexicon(file, tmp_path / "pairs.parquet").counts["kept"] == 6
 
@@ -224,8 +224,8 @@ def test_the_script_prints_tables_12_and_13(tmp_path, capsys):
     tsv, output = write_tsv(tmp_path / "p.tsv", pairs), tmp_path / "out.parquet"
     simlex = tmp_path / "SimLex-999.txt"
     simlex.write_text("word1\tword2\tPOS\tSimLex999\nlaughed\tchuckled\tV\t9\nold\tnew\tA\t2\ncoast\tshore\tN\t9\n")
-    given = ("--parabank", tsv, "--output", output, "--show", "laughed", "shore", "--simlex", simlex)
-    assert extract(*given, "--json", tmp_path / "figures.json") == 0
+    arguments = ("--parabank", tsv, "--output", output, "--show", "laughed", "shore", "--simlex", simlex)
+    assert extract(*arguments, "--json", tmp_path / "figures.json") == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "14 pairs, 13 kept (0 without a score), refused: score 1"
     # laughed meets chuckled in 10 of 26 directed sentences, as often as it is said; they is said twice as often

@@ -39,10 +39,10 @@ class Reference:
     swish: bool
 
     @classmethod
-    def of(cls, made: Tiny) -> Reference:
-        settings = made.settings
+    def of(cls, tiny: Tiny) -> Reference:
+        settings = tiny.settings
         tied = settings["transformer-tied-layers"] or range(1, settings["dec-depth"] + 1)
-        arrays = {name: array.astype(np.float64) for name, array in made.arrays.items()}
+        arrays = {name: array.astype(np.float64) for name, array in tiny.arrays.items()}
         encoder = [f"encoder_l{n + 1}" for n in range(settings["enc-depth"])]
         swish = settings["transformer-ffn-activation"] == "swish"
         return cls(arrays, settings["transformer-heads"], encoder, [f"decoder_l{n}" for n in tied], swish)
@@ -62,11 +62,11 @@ class Reference:
         inner = inner / (1 + np.exp(-inner)) if self.swish else np.maximum(inner, 0)
         return self.norm(x + self.affine(inner, f"{layer}_ffn_W2", f"{layer}_ffn_b2"), f"{layer}_ffn_ffn")
 
-    def attention(self, x: np.ndarray, seen: Sequence[np.ndarray], name: str) -> np.ndarray:
+    def attention(self, x: np.ndarray, states: Sequence[np.ndarray], name: str) -> np.ndarray:
         """The attention of one position to those seen, and the norm after it."""
         query = self.affine(x, f"{name}_Wq", f"{name}_bq")
-        keys = [self.affine(one, f"{name}_Wk", f"{name}_bk") for one in seen]
-        values = [self.affine(one, f"{name}_Wv", f"{name}_bv") for one in seen]
+        keys = [self.affine(state, f"{name}_Wk", f"{name}_bk") for state in states]
+        values = [self.affine(state, f"{name}_Wv", f"{name}_bv") for state in states]
         width, attended = len(query) // self.heads, []
         for head in range(self.heads):
             part = slice(head * width, (head + 1) * width)
@@ -85,12 +85,12 @@ class Reference:
         return states
 
     def next(
-        self, encoded: Sequence[np.ndarray], said: Sequence[int], memory: Sequence[np.ndarray] | None
+        self, encoded: Sequence[np.ndarray], prefix: Sequence[int], memory: Sequence[np.ndarray] | None
     ) -> tuple[np.ndarray, list[np.ndarray]]:
         """Log-probabilities of the token after those said, and the memory of each layer; the memory before is given."""
         table = self.embeddings("decoder")
         dim = table.shape[1]
-        x = (table[said[-1]] * math.sqrt(dim) if said else np.zeros(dim)) + position(len(said), dim)
+        x = (table[prefix[-1]] * math.sqrt(dim) if prefix else np.zeros(dim)) + position(len(prefix), dim)
         if f"{self.decoder[0]}_rnn_W" not in self.arrays:
             before, after = memory or [[]] * len(self.decoder), []
             for layer, inputs in zip(self.decoder, before, strict=True):
@@ -111,8 +111,8 @@ class Reference:
 
     def scores(self, source: Sequence[int], output: Sequence[int]) -> list[float]:
         """The log-probability of each token of an output."""
-        encoded, memory, found = self.encode(source), None, []
+        encoded, memory, token_logprobs = self.encode(source), None, []
         for step, token in enumerate(output):
             logprobs, memory = self.next(encoded, output[:step], memory)
-            found.append(float(logprobs[token]))
-        return found
+            token_logprobs.append(float(logprobs[token]))
+        return token_logprobs

@@ -20,11 +20,11 @@ def folders(tmp_path):
     base = saved("llama", tmp_path / "base")
     config = LoraConfig(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=["q_proj", "down_proj"])
     torch.manual_seed(3)
-    adapted = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
-    for name, weights in adapted.named_parameters():
+    peft_model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
+    for name, weights in peft_model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weights, std=0.5)
-    adapted.save_pretrained(tmp_path / "adapter")
+    peft_model.save_pretrained(tmp_path / "adapter")
     return base, tmp_path / "adapter"
 
 

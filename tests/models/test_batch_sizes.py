@@ -66,9 +66,9 @@ def gpu(monkeypatch, free: int, count: int = 1, major: int = 9) -> None:
 )
 def test_on_a_cpu_they_are_the_same_on_every_machine(settings, rows, tokens):
     assert room("cpu") is None
-    found = with_batches(settings, room("cpu"), ["nothing/that-is-read"])
-    assert getattr(found, "batch_rows", None) == rows and getattr(found, "batch_tokens", None) == tokens
-    assert found.batch_sizes == settings.batch_sizes
+    new_settings = with_batches(settings, room("cpu"), ["nothing/that-is-read"])
+    assert getattr(new_settings, "batch_rows", None) == rows and getattr(new_settings, "batch_tokens", None) == tokens
+    assert new_settings.batch_sizes == settings.batch_sizes
 
 
 def test_the_room_is_a_share_of_what_is_free_for_each_process(monkeypatch):
@@ -101,16 +101,16 @@ def test_rows_are_those_whose_caches_and_logits_fit(monkeypatch, models):
             2 * (2 * layers * width * STEPS * count + min(count, SLICE) * LOGIT * 58101) for count in (rows, rows + 1)
         ]
         assert bytes_of[0] <= SHARE * free < bytes_of[1], "as many as fit"
-    both = with_batches(ParaBank2(), room("cuda"), [models["small"], models["large"]])
-    assert both == with_batches(ParaBank2(), room("cuda"), [models["large"]]), "the larger one counts"
+    result = with_batches(ParaBank2(), room("cuda"), [models["small"], models["large"]])
+    assert result == with_batches(ParaBank2(), room("cuda"), [models["large"]]), "the larger one counts"
 
 
 def test_a_small_gpu_scores_fewer_tokens(monkeypatch, models):
     gpu(monkeypatch, 2 << 30)
-    few = with_batches(ParaBank2(), room("cuda"), [models["large"]]).batch_tokens
+    tokens = with_batches(ParaBank2(), room("cuda"), [models["large"]]).batch_tokens
     gpu(monkeypatch, 1 << 30)
-    fewer = with_batches(ParaBank2(), room("cuda"), [models["large"]]).batch_tokens
-    assert 0 < fewer < few < 65_536
+    fewer_tokens = with_batches(ParaBank2(), room("cuda"), [models["large"]]).batch_tokens
+    assert 0 < fewer_tokens < tokens < 65_536
     assert with_batches(ParaBank2(), 0, [models["large"]]).batch_sizes == {"batch_rows": 1, "batch_tokens": 1}
 
 
@@ -124,10 +124,10 @@ def test_the_shape_of_a_model(models):
 
 def test_a_number_that_is_given_wins(monkeypatch, models):
     gpu(monkeypatch, H100)
-    given = ParaBank2(batch_rows=77)
-    assert with_batches(given, room("cuda"), [models["small"]]) == replace(given, batch_tokens=65_536)
+    settings = ParaBank2(batch_rows=77)
+    assert with_batches(settings, room("cuda"), [models["small"]]) == replace(settings, batch_tokens=65_536)
     translator = SimpleNamespace(model=SimpleNamespace(device="cuda", dtype=torch.bfloat16), name=models["small"])
-    assert batches_of(given, translator).batch_sizes == {"batch_rows": 77, "batch_tokens": 65_536}
+    assert batches_of(settings, translator).batch_sizes == {"batch_rows": 77, "batch_tokens": 65_536}
 
 
 def test_the_numbers_are_those_of_the_decoders():

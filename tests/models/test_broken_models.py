@@ -51,7 +51,7 @@ def refused(call, *words):
 
 
 @pytest.mark.parametrize(
-    ("file", "damage", "said"),
+    ("file", "damage", "message"),
     [
         ("config.json", cut, "wanted a translator, got"),
         ("config.json", lambda path: path.write_text("[]"), "wanted a translator, got"),
@@ -66,11 +66,11 @@ def refused(call, *words):
         ("model.safetensors", lambda path: path.write_bytes(b""), "wanted a translator, got"),
     ],
 )
-def test_a_damaged_translator(tmp_path, file, damage, said):
+def test_a_damaged_translator(tmp_path, file, damage, message):
     model = tmp_path / "model"
     shutil.copytree(tiny.folder() / "de-en", model)
     damage(model / file)
-    refused(lambda: toolkit.load_translator(str(model), "float32"), said, "model")
+    refused(lambda: toolkit.load_translator(str(model), "float32"), message, "model")
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "modules.json", "paraphrastic_config.json", "words.txt"])
@@ -100,8 +100,8 @@ def test_what_is_no_model(tmp_path, kind, name):
 
 @pytest.mark.parametrize("kind", ["translator", "language model", "encoder"])
 def test_a_model_of_another_kind(kind):
-    other = str(families.checkpoint("t5")) if kind != "translator" else str(starter("encoder"))
-    refused(lambda: LOADERS[kind](other), "got")
+    path = str(families.checkpoint("t5")) if kind != "translator" else str(starter("encoder"))
+    refused(lambda: LOADERS[kind](path), "got")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,19 @@ def test_one_byte_in_place_is_another_fingerprint(tmp_path, file):
     assert fingerprint(str(tmp_path / "a")) != before
 
 
+def test_an_adapter_is_known_with_the_model_that_it_changes(tmp_path):
+    shutil.copytree(folder() / "de-en", tmp_path / "base")
+    (tmp_path / "adapter").mkdir()
+    record = {"base_model_name_or_path": str(tmp_path / "base"), "peft_type": "LORA"}
+    (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(record))
+    before = fingerprint(str(tmp_path / "adapter"))
+    assert fingerprint(str(tmp_path / "adapter")) == before
+    (tmp_path / "base" / "config.json").write_text("{}")
+    assert fingerprint(str(tmp_path / "adapter")) != before
+    shutil.rmtree(tmp_path / "base")
+    assert fingerprint(str(tmp_path / "adapter")) not in ("", before)
+
+
 def test_the_fingerprint_of_a_hub_id_is_its_commit_in_the_cache(tmp_path, monkeypatch):
     commit = "0123456789abcdef0123456789abcdef01234567"
     repo = tmp_path / "models--some--translator"

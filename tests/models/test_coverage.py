@@ -102,8 +102,8 @@ def test_the_table_is_what_the_code_has():
     assert set(NEGATION) == set(LANGUAGES) == set(PARTS["the guards"].languages)
     assert keywords("the dog", STOP_WORDS) and covers("the stop words", "en") and not covers("the stop words", "de")
     for name in ("paraphraser", "infiller", "de-en", "en-de", "encoder"):
-        stated = json.loads((STARTERS / name / "measured.json").read_text(encoding="utf-8"))
-        assert PARTS[f"starter/{name}"].languages == (stated.get("lang") or stated["language"],)
+        figures = json.loads((STARTERS / name / "measured.json").read_text(encoding="utf-8"))
+        assert PARTS[f"starter/{name}"].languages == (figures.get("lang") or figures["language"],)
     starters = {name.removeprefix("starter/") for name in PARTS if name.startswith("starter/")}
     assert {p.parent.name for p in STARTERS.glob("*/measured.json")} == starters - set(PACKAGED)
     defaults = {f.default for f in ParaNetRun.__dataclass_fields__.values() if isinstance(f.default, str)}

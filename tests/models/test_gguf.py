@@ -80,8 +80,8 @@ def test_other_models_stay_as_they_are(tmp_path):
 
 
 def test_what_cannot_be_unpacked_is_said_in_one_line(file, monkeypatch):
-    other = file.with_name("other.gguf")
-    other.write_bytes(b"GGUF")
+    second = file.with_name("other.gguf")
+    second.write_bytes(b"GGUF")
     with pytest.raises(ValueError, match=r"wanted one file with GGUF weights in .*, got other.gguf, tiny.gguf: give"):
         checkpoint_path(str(file.parent))
     monkeypatch.setitem(sys.modules, "gguf", None)
@@ -119,11 +119,11 @@ def test_smollm2_knows_grammar_and_meaning(tmp_path, monkeypatch):
              "The trains of the company were late on Monday, because it snows."]  # fmt: skip
     row = Row("a-1", "a", None, None, "We decided to stay at home because it was raining.", "en", "train",
               candidates=[Candidate(text, "beam") for text in texts])  # fmt: skip
-    (done,) = critic_rows([row], critic, 8192)
-    good, ungrammatical, other = (one.scores for one in done.candidates)
-    assert good.given_reference > max(ungrammatical.given_reference, other.given_reference) + 0.5
+    (result,) = critic_rows([row], critic, 8192)
+    good, ungrammatical, illogical = (candidate.scores for candidate in result.candidates)
+    assert good.given_reference > max(ungrammatical.given_reference, illogical.given_reference) + 0.5
     assert good.relative_fluency > ungrammatical.relative_fluency + 0.5
     model = load_language_model("starter/smollm2", "float32")
     assert next(model.model.parameters()).dtype == torch.float32 and model.tokenizer.chat_template
-    ((own, count), (total, tokens)) = log_probabilities([row.reference, texts[0]], model, 512)
-    assert good.relative_fluency == pytest.approx(total / tokens - own / count, abs=1e-4)
+    ((reference_total, count), (total, tokens)) = log_probabilities([row.reference, texts[0]], model, 512)
+    assert good.relative_fluency == pytest.approx(total / tokens - reference_total / count, abs=1e-4)

@@ -48,13 +48,13 @@ def refused_folder(folder: Path, *words: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "two_vocabularies"])
 def test_what_is_written_is_read(form, shared):
-    made = firefox.tiny(form, shared)
-    content = read_marian(file_of(made.folder))
-    assert content.settings == made.settings and set(content.tensors) == set(made.arrays)
-    for name, array in made.arrays.items():
+    tiny = firefox.tiny(form, shared)
+    content = read_marian(file_of(tiny.folder))
+    assert content.settings == tiny.settings and set(content.tensors) == set(tiny.arrays)
+    for name, array in tiny.arrays.items():
         assert content.tensors[name].dtype == np.float32
         np.testing.assert_array_equal(content.tensors[name], array, err_msg=name)
-    in_8_bits = {name for name in made.arrays if firefox.is_matrix(name)} if form == "alphas.bin" else set()
+    in_8_bits = {name for name in tiny.arrays if firefox.is_matrix(name)} if form == "alphas.bin" else set()
     assert set(content.multipliers) == in_8_bits
     outputs = {name for name in in_8_bits if "Wemb" in name and not name.startswith("encoder")}
     assert set(content.input_multipliers) == (in_8_bits - outputs) | ({"none"} if outputs else set())
@@ -183,7 +183,7 @@ def test_an_archive_of_objects_or_texts(tmp_path):
 # What a whole file must hold
 
 
-def written(model: Path, arrays: firefox.Arrays, settings: dict | None) -> None:
+def write(model: Path, arrays: firefox.Arrays, settings: dict | None) -> None:
     firefox.write_model(file_of(model), arrays, settings)
 
 
@@ -212,12 +212,12 @@ def written(model: Path, arrays: firefox.Arrays, settings: dict | None) -> None:
     ],
 )
 def test_settings_of_another_model(model, change, words):
-    written(model, firefox.tiny().arrays, firefox.SETTINGS | change)
+    write(model, firefox.tiny().arrays, firefox.SETTINGS | change)
     refused_folder(model, words)
 
 
 def test_a_model_without_settings(model):
-    written(model, firefox.tiny().arrays, None)
+    write(model, firefox.tiny().arrays, None)
     refused_folder(model, "wanted a model with its settings (special:model.yml)", "which has none")
 
 
@@ -230,15 +230,15 @@ def test_damaged_settings(model, text):
 
 @pytest.mark.parametrize("name", [*sorted(firefox.random_arrays(9, 9, 0))[::4], "Wemb", "decoder_ff_logit_out_b"])
 def test_a_missing_tensor(model, name):
-    arrays = {other: array for other, array in firefox.tiny().arrays.items() if other != name}
-    written(model, arrays, firefox.SETTINGS)
+    arrays = {key: array for key, array in firefox.tiny().arrays.items() if key != name}
+    write(model, arrays, firefox.SETTINGS)
     refused_folder(model, "wanted a whole model", "without", "fetch it again")
 
 
 @pytest.mark.parametrize("name", ["decoder_ff_logit_out_W", "encoder_l3_self_Wq", "decoder_l1_rnn_Wo", "Wpos"])
 def test_a_tensor_that_has_no_place_in_the_model(model, name):
     """An output layer of its own, a projection after the unit: ignored, they would make another translation."""
-    written(model, firefox.tiny().arrays | {name: np.ones((2, 2), np.float32)}, firefox.SETTINGS)
+    write(model, firefox.tiny().arrays | {name: np.ones((2, 2), np.float32)}, firefox.SETTINGS)
     refused_folder(model, f"of the layers that are read here, got {name}", "convert it")
 
 
@@ -252,7 +252,7 @@ def test_a_tensor_that_has_no_place_in_the_model(model, name):
     ],
 )  # fmt: skip
 def test_a_tensor_of_another_shape(model, name, shape):
-    written(model, firefox.tiny().arrays | {name: np.ones(shape, np.float32)}, firefox.SETTINGS)
+    write(model, firefox.tiny().arrays | {name: np.ones(shape, np.float32)}, firefox.SETTINGS)
     refused_folder(model, "fetch it again" if name != "Wemb" or shape == (5,) else "")
 
 
@@ -261,7 +261,7 @@ def test_a_number_that_is_none(model, number):
     arrays = firefox.tiny().arrays
     bias = arrays["encoder_l1_ffn_b1"].copy()
     bias[0, 3] = number
-    written(model, arrays | {"encoder_l1_ffn_b1": bias}, firefox.SETTINGS)
+    write(model, arrays | {"encoder_l1_ffn_b1": bias}, firefox.SETTINGS)
     refused_folder(model, "NaN or infinity in encoder.layers.0.fc1.bias")
 
 
@@ -270,9 +270,9 @@ def test_a_number_that_is_none(model, number):
 
 def test_two_models_or_two_vocabularies_in_a_folder(model):
     for name in ("model.ende.alphas.bin", "vocab.ende.spm", "lex.ende.s2t.bin"):
-        (other,) = model.glob(name.replace("ende", "deen"))
-        shutil.copyfile(other, model / name)
-        refused_folder(model, "wanted one ", name, other.name, "keep one")
+        (path,) = model.glob(name.replace("ende", "deen"))
+        shutil.copyfile(path, model / name)
+        refused_folder(model, "wanted one ", name, path.name, "keep one")
         (model / name).unlink()
 
 

@@ -20,27 +20,27 @@ CLOSE = 1e-5  # nats: the engine gives float32
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "two_vocabularies"])
 @pytest.mark.parametrize("form", ["alphas.bin", "npz"])
 def test_forced_scores_are_those_of_the_equations(tmp_path, form, shared):
-    made = firefox.write_folder(tmp_path / "model", form, shared, recurrent=False)
-    model, source, target = _load_firefox(firefox_files(made.folder), torch.float64)
-    engine, reference, chance = engine_of(model), Reference.of(made), random.Random(1)
+    tiny = firefox.write_folder(tmp_path / "model", form, shared, recurrent=False)
+    model, source, target = _load_firefox(firefox_files(tiny.folder), torch.float64)
+    engine, reference, chance = engine_of(model), Reference.of(tiny), random.Random(1)
     assert isinstance(engine, SharedEngine)
-    targets = made.arrays["decoder_ff_logit_out_b"].shape[1]
+    targets = tiny.arrays["decoder_ff_logit_out_b"].shape[1]
     sources = [random_ids(chance, min(len(source) - 1, targets), 12) for _ in range(4)]
     outputs = [[*(chance.randrange(targets) for _ in range(9)), 0] for _ in sources]
-    wanted = [reference.scores(*pair) for pair in zip(sources, outputs, strict=True)]
-    assert len({round(score, 3) for scores in wanted for score in scores}) > 8 * len(sources)
-    found = engine.likelihoods(sources, outputs)
-    torch.testing.assert_close(found.double(), torch.tensor(wanted, dtype=torch.float64), atol=CLOSE, rtol=0)
+    expected = [reference.scores(*pair) for pair in zip(sources, outputs, strict=True)]
+    assert len({round(score, 3) for scores in expected for score in scores}) > 8 * len(sources)
+    likelihoods = engine.likelihoods(sources, outputs)
+    torch.testing.assert_close(likelihoods.double(), torch.tensor(expected, dtype=torch.float64), atol=CLOSE, rtol=0)
     assert len(source) == len(target) == model.config.vocab_size
 
 
 def test_a_search_says_no_padding_and_its_scores_are_those_of_the_equations(tmp_path):
-    made = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
-    model, source, _ = _load_firefox(firefox_files(made.folder), torch.float64)
-    reference, ids = Reference.of(made), source.encode(["Der Hund schläft im Garten."])[0]
-    (found,) = beam_search(engine_of(model), [ids], 6, 30, 6)
-    assert len({tuple(hypothesis.ids) for hypothesis in found}) > 1
-    for hypothesis in found:
+    tiny = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
+    model, source, _ = _load_firefox(firefox_files(tiny.folder), torch.float64)
+    reference, ids = Reference.of(tiny), source.encode(["Der Hund schläft im Garten."])[0]
+    (hypotheses,) = beam_search(engine_of(model), [ids], 6, 30, 6)
+    assert len({tuple(hypothesis.ids) for hypothesis in hypotheses}) > 1
+    for hypothesis in hypotheses:
         assert model.config.pad_token_id not in hypothesis.ids
         assert hypothesis.logprob == pytest.approx(sum(reference.scores(ids, list(hypothesis.ids))), abs=1e-6)
 
@@ -64,16 +64,16 @@ def test_it_translates_paraphrases_and_scores_like_any_translator(tmp_path):
     ],
 )
 def test_another_architecture_is_one_line(tmp_path, changed, words):
-    made = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
-    firefox.write_model(made.folder / "model.deen.bin", made.arrays, made.settings | changed)
+    tiny = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
+    firefox.write_model(tiny.folder / "model.deen.bin", tiny.arrays, tiny.settings | changed)
     with pytest.raises(ValueError, match=words) as error:
-        load_translator(str(made.folder), "float32")
+        load_translator(str(tiny.folder), "float32")
     assert "\n" not in str(error.value)
 
 
 def test_a_missing_tensor_is_named(tmp_path):
-    made = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
-    arrays = {name: array for name, array in made.arrays.items() if name != "decoder_l2_self_Wk"}
-    firefox.write_model(made.folder / "model.deen.bin", arrays, made.settings)
+    tiny = firefox.write_folder(tmp_path / "model", "bin", recurrent=False)
+    arrays = {name: array for name, array in tiny.arrays.items() if name != "decoder_l2_self_Wk"}
+    firefox.write_model(tiny.folder / "model.deen.bin", arrays, tiny.settings)
     with pytest.raises(ValueError, match="decoder_l2_self_Wk"):
-        load_translator(str(made.folder), "float32")
+        load_translator(str(tiny.folder), "float32")

@@ -13,9 +13,9 @@ def test_the_table_is_that_of_transformers(kind, shape, dtype):
     embedding = kind(*shape).to(dtype)
     expected = embedding.create_weight()
     with fast_positions():
-        found = embedding.create_weight()
-    assert found.dtype == expected.dtype
-    assert torch.equal(found, expected)
+        table = embedding.create_weight()
+    assert table.dtype == expected.dtype
+    assert torch.equal(table, expected)
 
 
 def test_the_classes_are_left_as_they_were():

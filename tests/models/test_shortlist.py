@@ -25,11 +25,11 @@ def test_what_is_written_is_read(path):
 
 
 def permitted_by_hand(source, first, vocabulary):
-    said = set(range(first)) | {target for token in source for target in TARGETS[token]}
-    free = [i for i in range(vocabulary) if i not in said]
-    while len(said) % MULTIPLE and free:
-        said.add(free.pop(0))
-    return said
+    ids = set(range(first)) | {target for token in source for target in TARGETS[token]}
+    free = [i for i in range(vocabulary) if i not in ids]
+    while len(ids) % MULTIPLE and free:
+        ids.add(free.pop(0))
+    return ids
 
 
 @pytest.mark.parametrize("source", [[0], [1], [0, 1, 2, 3], [3, 3, 2, 0], [1, 1]])

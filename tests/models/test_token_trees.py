@@ -25,19 +25,19 @@ def test_equal_beginnings_stand_in_a_tree_once():
     trees.add([6], [[3]])
     assert trees.ids == [1, 2, 3, 4, 5, 3, 6, 3] and trees.parents == [-1, 0, 1, 2, 2, 0, -1, 6]
     assert trees.paths == [[2, 3], [2, 4], [5], [7]]
-    wanted = [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 5}, {6}, {6, 7}]
-    assert [set(row.nonzero()[:, 0].tolist()) for row in trees.mask()] == wanted
+    expected = [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 5}, {6}, {6, 7}]
+    assert [set(row.nonzero()[:, 0].tolist()) for row in trees.mask()] == expected
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 9, 10_000])
 def test_sums_and_tokens_are_those_of_a_forward_pass_for_each_text(model, batch_tokens):
-    found = log_probabilities_after(ASKED, model, batch_tokens)
-    for (beginning, texts), scores in zip(ASKED, found, strict=True):
+    results = log_probabilities_after(ASKED, model, batch_tokens)
+    for (beginning, texts), scores in zip(ASKED, results, strict=True):
         for text, logs in zip(texts, scores, strict=True):
-            wanted, tokens = alone(model, beginning, text)
-            assert len(logs) == tokens and sum(logs) == pytest.approx(wanted, rel=1e-9)
-    assert found[0][0] == found[0][5] and found[0][0] != found[0][4] and found[0][3] == []
-    assert found[2][2] == [], "its only token has nothing before it"
+            expected, tokens = alone(model, beginning, text)
+            assert len(logs) == tokens and sum(logs) == pytest.approx(expected, rel=1e-9)
+    assert results[0][0] == results[0][5] and results[0][0] != results[0][4] and results[0][3] == []
+    assert results[2][2] == [], "its only token has nothing before it"
 
 
 def test_only_logits_that_are_needed_are_computed(model, monkeypatch):
@@ -57,9 +57,9 @@ def test_a_tree_whose_logits_need_too_much_memory_is_cut(model, monkeypatch):
     whole = log_probabilities_after(ASKED, model, 100)
     monkeypatch.setattr(token_trees, "LOGITS", 10 * model.model.config.vocab_size)
     cut = log_probabilities_after(ASKED, model, 100)
-    for some, others in zip(whole, cut, strict=True):
-        assert [len(logs) for logs in some] == [len(logs) for logs in others]
-        assert [sum(logs) for logs in some] == pytest.approx([sum(logs) for logs in others], rel=1e-9)
+    for whole_logs, cut_logs in zip(whole, cut, strict=True):
+        assert [len(logs) for logs in whole_logs] == [len(logs) for logs in cut_logs]
+        assert [sum(logs) for logs in whole_logs] == pytest.approx([sum(logs) for logs in cut_logs], rel=1e-9)
 
 
 def test_what_the_model_has_no_positions_for_is_cut(model):

@@ -23,12 +23,14 @@ from toolkit.translator.load import load_translator
 
 def changed(tmp_path: Path, name: str, change) -> str:
     """A copy of a family's checkpoint whose tensors `change` has gone over."""
-    made = tmp_path / name
-    shutil.copytree(families.checkpoint(name), made)
-    tensors = load_file(made / "model.safetensors")
+    folder = tmp_path / name
+    shutil.copytree(families.checkpoint(name), folder)
+    tensors = load_file(folder / "model.safetensors")
     change(tensors)
-    save_file({key: value.contiguous() for key, value in tensors.items()}, made / "model.safetensors", {"format": "pt"})
-    return str(made)
+    save_file(
+        {key: value.contiguous() for key, value in tensors.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
+    return str(folder)
 
 
 def load(path: str):
@@ -44,26 +46,26 @@ def test_a_whole_checkpoint_of_any_family_loads_in_silence(tmp_path, name, capfd
     path, whole = changed(tmp_path, name, half), families.plain_model(families.translator(name, "en", "de"))
     monkeypatch.setattr("toolkit.translator.load.prepare_for_cpu", lambda *_: None)  # its layers cannot be looked at
     capfd.readouterr()
-    found, wanted = load(path).model.state_dict(), whole.state_dict()
-    assert found.keys() == wanted.keys()
-    for key, tensor in found.items():
-        torch.testing.assert_close(tensor, wanted[key], atol=1e-2, rtol=1e-2)
+    actual, expected = load(path).model.state_dict(), whole.state_dict()
+    assert actual.keys() == expected.keys()
+    for key, tensor in actual.items():
+        torch.testing.assert_close(tensor, expected[key], atol=1e-2, rtol=1e-2)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("name", families.NAMES)
 def test_a_missing_tensor_is_named(tmp_path, name, capfd):
-    gone = {}
+    missing = {}
 
     def drop(tensors):
         key = sorted(key for key in tensors if key.endswith("weight") and "shared" not in key and "decoder" in key)[-1]
-        gone[key] = tensors.pop(key)
+        missing[key] = tensors.pop(key)
 
     path = changed(tmp_path, name, drop)
     capfd.readouterr()
     with pytest.raises(ValueError, match=r"wanted a model with all its tensors, got .* without") as error:
         load(path)
-    assert next(iter(gone)) in str(error.value) and "\n" not in str(error.value)
+    assert next(iter(missing)) in str(error.value) and "\n" not in str(error.value)
     assert capfd.readouterr() == ("", ""), "no report of transformers' beside it"
 
 
@@ -71,10 +73,10 @@ def test_a_table_of_sines_is_computed_and_a_learnt_one_is_missing(tmp_path):
     def drop(tensors):
         del tensors["model.encoder.embed_positions.weight"], tensors["model.decoder.embed_positions.weight"]
 
-    found, whole = load(changed(tmp_path, "pegasus", drop)), families.translator("pegasus", "en", "de")
+    translator, whole = load(changed(tmp_path, "pegasus", drop)), families.translator("pegasus", "en", "de")
     for side in ("encoder", "decoder"):
         key = f"model.{side}.embed_positions.weight"
-        assert torch.equal(found.model.get_parameter(key), whole.model.get_parameter(key))
+        assert torch.equal(translator.model.get_parameter(key), whole.model.get_parameter(key))
     with pytest.raises(ValueError, match=r"without model.decoder.embed_positions.weight and 1 more"):
         load(changed(tmp_path, "bart", drop))
 
@@ -125,9 +127,9 @@ def bert(tmp_path_factory) -> Path:
     BertModel(BertConfig(vocab_size=len(entries), **shape)).save_pretrained(folder / "bert")
     SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "encoder"))
     tensors = load_file(folder / "encoder" / "model.safetensors")
-    kept = {name: tensor for name, tensor in tensors.items() if "pooler" not in name}
-    assert len(kept) == len(tensors) - 2
-    save_file(kept, folder / "encoder" / "model.safetensors", {"format": "pt"})
+    rest = {name: tensor for name, tensor in tensors.items() if "pooler" not in name}
+    assert len(rest) == len(tensors) - 2
+    save_file(rest, folder / "encoder" / "model.safetensors", {"format": "pt"})
     return folder / "encoder"
 
 
@@ -143,8 +145,8 @@ def test_an_encoder_may_lack_its_pooler_and_nothing_else(loader, bert, tmp_path,
     LOADERS[loader](str(bert))
     shutil.copytree(bert, tmp_path / "less")
     tensors = load_file(bert / "model.safetensors")
-    gone = next(key for key in tensors if key.endswith("layer.1.output.dense.weight"))
-    del tensors[gone]
+    name = next(key for key in tensors if key.endswith("layer.1.output.dense.weight"))
+    del tensors[name]
     save_file(tensors, tmp_path / "less" / "model.safetensors", {"format": "pt"})
     capfd.readouterr()
     with pytest.raises(ValueError, match=r"wanted a model with all its tensors, got '.*less' without .*layer.1.output"):
@@ -173,5 +175,5 @@ toolkit.load_encoder("starter/encoder")
 def test_a_program_that_loads_the_starters_says_nothing(bert):
     """In a process of its own: what `transformers` logs goes past what a test captures."""
     code = f"{SILENT}toolkit.load_encoder({str(bert)!r})\n"
-    done = subprocess.run([PYTHON, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = subprocess.run([PYTHON, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")

@@ -24,10 +24,10 @@ def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, pictures, t
 
 
 def test_statistics_are_returned_and_written(demo_run, demo_models, tmp_path):
-    returned = package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "cc-by-2.0", demo_models)
-    assert json.loads((tmp_path / "demo/statistics.json").read_text()) == returned
+    statistics = package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "cc-by-2.0", demo_models)
+    assert json.loads((tmp_path / "demo/statistics.json").read_text()) == statistics
     manifest = json.loads((tmp_path / "demo/parabank.json").read_text())
-    assert manifest["counts"]["total"] == returned["total"]
+    assert manifest["counts"]["total"] == statistics["total"]
     assert manifest["settings"]["forward"] == "de-en" and manifest["models"] == demo_models
     assert (manifest["name"], manifest["version"], manifest["builder"]) == ("demo", "1.0.0", "parabank2")
 
@@ -112,13 +112,13 @@ def packaging(run, target, models):
 @pytest.mark.slow
 def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, pictures, tmp_path):
     package_parabank(demo_run, tmp_path / "alone", "demo", "1.0.0", "mit", demo_models)
-    with packaging(demo_run, tmp_path / "demo", demo_models) as one:
-        with packaging(demo_run, tmp_path / "demo", demo_models) as other:
+    with packaging(demo_run, tmp_path / "demo", demo_models) as first:
+        with packaging(demo_run, tmp_path / "demo", demo_models) as second:
             assert len(list(tmp_path.glob(".demo.packaging.*"))) == 2
-            other.communicate("go\n")
-        assert other.returncode == 0 and len(list(tmp_path.glob(".demo.packaging.*"))) == 1
-        one.communicate("go\n")
-    assert one.returncode == 0 and contents(tmp_path / "demo") == contents(tmp_path / "alone")
+            second.communicate("go\n")
+        assert second.returncode == 0 and len(list(tmp_path.glob(".demo.packaging.*"))) == 1
+        first.communicate("go\n")
+    assert first.returncode == 0 and contents(tmp_path / "demo") == contents(tmp_path / "alone")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "demo", "demo.shards"]
 
 
@@ -127,11 +127,11 @@ def test_what_a_killed_process_left_is_removed(demo_run, demo_models, tmp_path):
     with packaging(demo_run, tmp_path / "demo", demo_models) as process:
         process.kill()
     (leftover,) = tmp_path.glob(".demo.packaging.*")
-    others = tmp_path / ".demo.packaging.another-machine.1", tmp_path / ".demo.packaging.notes"
-    for other in others:
-        other.mkdir()
+    foreign_folders = tmp_path / ".demo.packaging.another-machine.1", tmp_path / ".demo.packaging.notes"
+    for folder in foreign_folders:
+        folder.mkdir()
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
-    assert not leftover.exists() and all(other.exists() for other in others)
+    assert not leftover.exists() and all(folder.exists() for folder in foreign_folders)
 
 
 def test_a_process_of_the_same_number_may_have_been_killed_before(demo_run, demo_models, tmp_path):
@@ -165,8 +165,8 @@ def test_what_is_checked_before_the_work_needs_no_torch():
         "from toolkit.package.folder import check_version; check_version('1.0.0'); template('paranmt');"
         "print('torch' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
-    assert found.stdout == "False\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    assert process.stdout == "False\n"
 
 
 def test_no_paraphrase_leaves_no_folder(empty_run, demo_models, tmp_path):

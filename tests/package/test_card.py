@@ -25,8 +25,8 @@ def test_counts_are_those_of_the_parquet(demo_parabank):
     for split in ("train", "validation", "test"):
         pairs = rows_of(demo_parabank, f"data/pairs/{split}-*.parquet")
         references = rows_of(demo_parabank, f"data/references/{split}-*.parquet")
-        _, _, kept, published, *_ = table_line(card, split)
-        assert (int(kept), int(published)) == (references, pairs)
+        _, _, reference_count, pair_count, *_ = table_line(card, split)
+        assert (int(reference_count), int(pair_count)) == (references, pairs)
         counts = statistics["splits"][split]
         assert (counts["kept"], counts["pairs"]) == (references, pairs)
     assert table_line(card, "pairs")[1] == "7"
@@ -81,23 +81,23 @@ def test_an_unknown_builder_is_refused():
 def test_the_card_shows_a_record_pictures_and_errors(demo_parabank):
     card = (demo_parabank / "README.md").read_text()
     pairs = pq.read_table(demo_parabank / "data" / "pairs" / "train-00000-of-00001.parquet").to_pylist()
-    shown = json.loads(card.split("```json\n")[1].split("```")[0])
-    assert shown == {name: value for name, value in pairs[0].items() if value is not None}
+    example = json.loads(card.split("```json\n")[1].split("```")[0])
+    assert example == {name: value for name, value in pairs[0].items() if value is not None}
     lowest = card.split("The pairs with the lowest `dual`")[1].split("And pairs by chance")[0]
     assert "| She can't swim. | She is unable to swim. | -1.50 |" in lowest
     assert lowest.count("\n| ") == 6 and "(assets/funnel.png)" in card
 
 
 def test_test_sets_that_were_searched_are_told(demo_run, demo_models, tmp_path):
-    found = [{"test set": "STS | 2012", "revision": "main", "rule": "equal on either side", "pairs": 3}]
-    (demo_run / "contamination.json").write_text(json.dumps(found))
+    contamination = [{"test set": "STS | 2012", "revision": "main", "rule": "equal on either side", "pairs": 3}]
+    (demo_run / "contamination.json").write_text(json.dumps(contamination))
     package_parabank(demo_run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
     card = (tmp_path / "bank" / "README.md").read_text()
     assert (
         "| test set | revision | rule | pairs |\n|---|---|---|---|\n| STS \\| 2012 | main | equal on either side | 3 |"
         in card
     )
-    assert json.loads((tmp_path / "bank" / "contamination.json").read_text()) == found
+    assert json.loads((tmp_path / "bank" / "contamination.json").read_text()) == contamination
     (demo_run / "contamination.json").write_text("[")
     with pytest.raises(ValueError, match=r"wanted a list of test sets, got .*contamination.json, which is damaged"):
         package_parabank(demo_run, tmp_path / "other", "other", "1.0.0", "mit", demo_models)
@@ -108,19 +108,19 @@ def numbers(text):
     return set(re.findall(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?", text))
 
 
-def spelled(value, found):
+def collect_spellings(value, spellings):
     """Every way in which the templates spell the numbers of the figures."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            spelled(key, found)
-            spelled(inner, found)
+            collect_spellings(key, spellings)
+            collect_spellings(inner, spellings)
     elif isinstance(value, list | tuple):
         for inner in value:
-            spelled(inner, found)
+            collect_spellings(inner, spellings)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        found |= {form.format(abs(value)) for form in ("{}", "{:,}", "{:.0f}", "{:.1f}", "{:.2f}", "{:g}")}
+        spellings |= {form.format(abs(value)) for form in ("{}", "{:,}", "{:.0f}", "{:.1f}", "{:.2f}", "{:g}")}
     elif isinstance(value, str):
-        found |= numbers(value)
+        spellings |= numbers(value)
 
 
 @pytest.mark.parametrize("builder", ["parabank2", "paranmt"])
@@ -140,11 +140,13 @@ def test_every_number_of_the_card_is_one_of_the_figures(demo_run, demo_models, t
             (figures["clusters"]["in_reference_cluster"], figures["clusters"]["candidates"]),
             *((count, total["candidates"]) for count in outcomes["refused"].values()),
             *((outcomes[key], total["candidates"]) for key in ("not_chosen", "repeated", "chosen")),
-            *((one["came_back"], one["constrained"]) for one in figures["negative_constraints"].values()),
+            *((row["came_back"], row["constrained"]) for row in figures["negative_constraints"].values()),
         )
     ]
     ratios = [total["candidates"] / total["references"], total["draws"] / total["references"]]
     record = json.loads(card.split("```json\n")[1].split("```")[0])
-    spelled([figures, manifest, shares, ratios, record, PAPER_BY_RANK, list(PAPER_BETWEEN_RANKS.values())], known)
+    collect_spellings(
+        [figures, manifest, shares, ratios, record, PAPER_BY_RANK, list(PAPER_BETWEEN_RANKS.values())], known
+    )
     text = re.sub(r"content \w+|[0-9a-f]{16,}", "", card)
     assert numbers(text) - known == set()

@@ -30,5 +30,5 @@ def test_sha256sum_finds_a_flipped_byte(demo_parabank):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     command = ["sha256sum", "--check", "--quiet", CHECKSUMS]
-    done = subprocess.run(command, cwd=demo_parabank, capture_output=True, text=True)
-    assert done.returncode and "test-00000-of-00001.parquet: FAILED" in done.stdout
+    process = subprocess.run(command, cwd=demo_parabank, capture_output=True, text=True)
+    assert process.returncode and "test-00000-of-00001.parquet: FAILED" in process.stdout

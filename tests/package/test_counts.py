@@ -16,17 +16,17 @@ from toolkit.select.corpus import _copy_chosen, write_choice
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 
 
-def counted(shards):
+def counts_by_table(shards):
     """By table, the kinds and their counts."""
-    found = {}
+    counts = {}
     with database() as connection:
         _count(connection, shards)
         for name, (_, _, added) in TABLES.items():
             sums = ", ".join(f"sum({column})::BIGINT AS {column}" for column in added)
             query = f"SELECT * EXCLUDE ({', '.join(added)}), {sums} FROM {name} GROUP BY ALL"
             lines = connection.execute(query).fetchall()
-            found[name] = {line[: -len(added)]: line[-len(added) :] for line in lines if any(line[-len(added) :])}
-    return found
+            counts[name] = {line[: -len(added)]: line[-len(added) :] for line in lines if any(line[-len(added) :])}
+    return counts
 
 
 def random_rows(seed, count=40):
@@ -36,7 +36,7 @@ def random_rows(seed, count=40):
     def candidate(number):
         tokens = chance.randint(1, 9)
         numbers = [round(chance.uniform(-3, 0) * tokens, 3) if chance.random() < 0.8 else None for _ in range(2)]
-        lengths = [None if one is None else tokens for one in numbers]
+        lengths = [None if value is None else tokens for value in numbers]
         scores = Scores(numbers[0], lengths[0], numbers[1], lengths[1])
         scores.semantic = chance.choice([None, chance.uniform(-1, 1)])
         scores.trigram_overlap = chance.choice([None, chance.random()])
@@ -57,9 +57,9 @@ def random_rows(seed, count=40):
     rows = []
     for number in range(count):
         candidates = [candidate(n) for n in range(chance.randint(0, 7))]
-        free = [one for one in candidates if one.reason is None]
-        for rank, one in enumerate(free[: chance.randint(0, 3)]):
-            one.rank = rank
+        free = [survivor for survivor in candidates if survivor.reason is None]
+        for rank, survivor in enumerate(free[: chance.randint(0, 3)]):
+            survivor.rank = rank
         split = chance.choice(["train", "validation", "test"])
         rows.append(Row(f"r-{number}", "r", "Satz.", "de", f"Sentence {number}.", "en", split, candidates=candidates))
     return rows
@@ -74,10 +74,10 @@ def test_counts_do_not_depend_on_what_is_kept(tmp_path, keep, seed):
     part = write_run(tmp_path / "part", rows, 13, refused=("too_long",))
     for path, shard in zip(input_shards(part), whole, strict=True):
         write_kept(output_of(path), read_shard(shard), keep)
-    assert counted(finished_shards(part)) == counted(whole)
-    kept = sum(len(row.candidates) for shard in finished_shards(part) for row in read_shard(shard))
-    assert kept < sum(len(row.candidates) for row in rows)
-    assert counted(whole)["candidates_by_kind"]
+    assert counts_by_table(finished_shards(part)) == counts_by_table(whole)
+    candidate_count = sum(len(row.candidates) for shard in finished_shards(part) for row in read_shard(shard))
+    assert candidate_count < sum(len(row.candidates) for row in rows)
+    assert counts_by_table(whole)["candidates_by_kind"]
 
 
 @pytest.mark.slow
@@ -85,20 +85,22 @@ def test_a_choice_over_the_corpus_keeps_the_counts(tmp_path):
     """ParaNMT's choice by deciles copies the shards; what was dropped before goes with them."""
     rows = [row for row in random_rows(7, 60) if row.candidates]
     for row in rows:
-        for one in row.candidates:
-            one.scores.semantic = one.scores.semantic or 0.1
+        for candidate in row.candidates:
+            candidate.scores.semantic = candidate.scores.semantic or 0.1
     settings = DecileSettings(by="semantic", deciles="6,7,8,9,10", max_tokens=30)
-    found = []
+    totals = []
     for keep in ("all", "chosen"):
         run = write_run(tmp_path / keep, rows, 13)
         for path in input_shards(run):
             write_kept(output_of(path), list(read_shard(output_of(path))), keep)
-        chosen = tmp_path / f"{keep}-chosen"
-        write_choice(finished_shards(run), {}, partial(refuse_by_deciles, settings=settings), chosen)
-        _copy_chosen(finished_shards(run), chosen)
-        found.append(sum(counts[0] for counts in counted(finished_shards(chosen))["candidates_by_kind"].values()))
-        assert dropped_of(finished_shards(chosen)[0]).exists() == (keep == "chosen")
-    assert found == [sum(len(row.candidates) for row in rows)] * 2
+        folder = tmp_path / f"{keep}-chosen"
+        write_choice(finished_shards(run), {}, partial(refuse_by_deciles, settings=settings), folder)
+        _copy_chosen(finished_shards(run), folder)
+        totals.append(
+            sum(counts[0] for counts in counts_by_table(finished_shards(folder))["candidates_by_kind"].values())
+        )
+        assert dropped_of(finished_shards(folder)[0]).exists() == (keep == "chosen")
+    assert totals == [sum(len(row.candidates) for row in rows)] * 2
 
 
 def test_all_keeps_all(tmp_path):

@@ -17,7 +17,7 @@ from toolkit.system.whole_files import read_record
 
 
 @pytest.fixture(params=range(3))
-def made(request, tmp_path, demo_models):
+def figures_and_pairs(request, tmp_path, demo_models):
     """The figures of a parabank of random rows, and its pairs."""
     rows = random_rows(request.param, 60)
     run = write_run(tmp_path / "bank.shards", rows, 13)
@@ -32,18 +32,18 @@ def score_of(pair, name):
     return getattr(scores, name)
 
 
-def test_every_pair_with_a_score_is_in_its_bin(made):
-    figures, pairs = made
-    wanted = {"dual", "dual_per_token", "translation_score", "semantic", "trigram_overlap", "judgment"}
-    wanted |= {"given_reference", "relative_fluency"}
-    assert set(figures["scores"]) == wanted
+def test_every_pair_with_a_score_is_in_its_bin(figures_and_pairs):
+    figures, pairs = figures_and_pairs
+    expected = {"dual", "dual_per_token", "translation_score", "semantic", "trigram_overlap", "judgment"}
+    expected |= {"given_reference", "relative_fluency"}
+    assert set(figures["scores"]) == expected
     for name, bins in figures["scores"].items():
-        found = [score for pair in pairs if (score := score_of(pair, name)) is not None]
-        wanted = [0] * BINS
-        for score in found:
-            wanted[min(max(math.floor((score - bins["least"]) / bins["width"]), 0), BINS - 1)] += 1
-        assert bins["pairs"] == wanted and sum(wanted) == len(found) > 0
-        assert bins["least"] <= min(found) and max(found) <= bins["least"] + BINS * bins["width"] + 1e-9
+        scores = [score for pair in pairs if (score := score_of(pair, name)) is not None]
+        expected = [0] * BINS
+        for score in scores:
+            expected[min(max(math.floor((score - bins["least"]) / bins["width"]), 0), BINS - 1)] += 1
+        assert bins["pairs"] == expected and sum(expected) == len(scores) > 0
+        assert bins["least"] <= min(scores) and max(scores) <= bins["least"] + BINS * bins["width"] + 1e-9
 
 
 def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
@@ -63,26 +63,26 @@ def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
         pa.table(empty | counts | {"intersection_over_union": scores, "judgment": [2.0 * n for n in range(51)]}), file
     )
     with database() as connection:
-        found = score_histograms(connection, [file])
-    assert found["intersection_over_union"]["pairs"] == found["judgment"]["pairs"] == [1] * 49 + [2]
+        histograms = score_histograms(connection, [file])
+    assert histograms["intersection_over_union"]["pairs"] == histograms["judgment"]["pairs"] == [1] * 49 + [2]
 
 
-def test_lengths_are_counted_in_words(made):
-    figures, pairs = made
-    wanted = [0] * (LONGEST + 1)
+def test_lengths_are_counted_in_words(figures_and_pairs):
+    figures, pairs = figures_and_pairs
+    expected = [0] * (LONGEST + 1)
     for pair in pairs:
-        wanted[min(len(pair["sentence2"].strip().split(" ")), LONGEST)] += 1
-    assert figures["length_histograms"]["paraphrases"] == wanted
+        expected[min(len(pair["sentence2"].strip().split(" ")), LONGEST)] += 1
+    assert figures["length_histograms"]["paraphrases"] == expected
     assert sum(figures["length_histograms"]["references"]) == figures["total"]["kept"]
 
 
-def test_the_lowest_examples_are_the_lowest(made):
-    figures, pairs = made
-    found = figures["examples"]
-    assert found["score"] == "dual"
+def test_the_lowest_examples_are_the_lowest(figures_and_pairs):
+    figures, pairs = figures_and_pairs
+    examples = figures["examples"]
+    assert examples["score"] == "dual"
     duals = sorted(score for pair in pairs if (score := score_of(pair, "dual")) is not None)
-    assert [one["score"] for one in found["lowest"]] == pytest.approx(duals[:5])
+    assert [example["score"] for example in examples["lowest"]] == pytest.approx(duals[:5])
     texts = {(pair["id"], pair["sentence1"], pair["sentence2"]) for pair in pairs}
-    for one in (*found["lowest"], *found["random"]):
-        assert (one["id"], one["sentence1"], one["sentence2"]) in texts
-    assert len(found["random"]) == 5
+    for example in (*examples["lowest"], *examples["random"]):
+        assert (example["id"], example["sentence1"], example["sentence2"]) in texts
+    assert len(examples["random"]) == 5

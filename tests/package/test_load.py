@@ -54,9 +54,9 @@ def test_references_streaming(demo_parabank):
 
 def test_pairs_go_into_a_trainer(demo_parabank):
     """As they are, and without a second copy of the texts."""
-    both = load_parabank(demo_parabank, split="train").select_columns(["sentence1", "sentence2"])
+    sentences = load_parabank(demo_parabank, split="train").select_columns(["sentence1", "sentence2"])
     for pair in (datasets.load_dataset(str(demo_parabank), "pair"), load_parabank(demo_parabank, "pair")):
-        assert pair["train"].column_names == ["sentence1", "sentence2"] and pair["train"][:] == both[:]
+        assert pair["train"].column_names == ["sentence1", "sentence2"] and pair["train"][:] == sentences[:]
         assert {split: len(part) for split, part in pair.items()} == {"train": 5, "validation": 1, "test": 1}
     streamed = load_parabank(demo_parabank, "pair", split="test", streaming=True)
     assert [list(row) for row in streamed] == [["sentence1", "sentence2"]]

@@ -70,8 +70,8 @@ def test_queries_have_lists_as_flagembedding_writes_them(tmp_path):
 
 
 def test_sets_and_bare_lists(tmp_path):
-    found = texts(lines(tmp_path / "a.jsonl", [{"set": texts_} for texts_ in SETS]))
-    assert found == SET_PAIRS
+    pairs = texts(lines(tmp_path / "a.jsonl", [{"set": texts_} for texts_ in SETS]))
+    assert pairs == SET_PAIRS
     pq.write_table(pa.table({"set": SETS}), tmp_path / "a.parquet")
     assert texts(tmp_path / "a.parquet") == SET_PAIRS
     assert [row.reference for row in read_references(tmp_path / "a.parquet")] == ["We go.", "Stay."]

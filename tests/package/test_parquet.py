@@ -44,8 +44,8 @@ def test_pairs_are_the_chosen_candidates_best_first(demo_run):
     assert pairs.schema == _pairs_schema()
     assert len(pairs) == 7
     assert found_pairs(pairs) == expected_pairs(rows)
-    chosen = [paraphrase for row in rows for paraphrase in row.paraphrases]
-    assert pairs["dual"].to_pylist() == [paraphrase.scores.dual for paraphrase in chosen]
+    paraphrases = [paraphrase for row in rows for paraphrase in row.paraphrases]
+    assert pairs["dual"].to_pylist() == [paraphrase.scores.dual for paraphrase in paraphrases]
     assert pairs["origins"].to_pylist()[0] == [
         {"recipe": "random", "positive": [], "negative": ["will", "go"], "unmet": []},
         {"recipe": "random", "positive": [], "negative": ["will", "go", "extra"], "unmet": []},
@@ -109,15 +109,15 @@ def test_files_are_cut_and_numbered(demo_run, tmp_path):
 @pytest.mark.parametrize("limit", ["ROW_GROUP_ROWS", "ROW_GROUP_BYTES"])
 def test_small_row_groups_hold_the_same_rows(demo_run, tmp_path, monkeypatch, limit):
     monkeypatch.setattr(parquet, limit, 1)
-    one = write(finished_shards(demo_run), tmp_path / "one")["pairs"]["train"]
+    first = write(finished_shards(demo_run), tmp_path / "one")["pairs"]["train"]
     monkeypatch.undo()
-    other = write(finished_shards(demo_run), tmp_path / "other")["pairs"]["train"]
-    assert pq.read_metadata(one[0]).num_row_groups == 2
-    assert pq.read_table(one[0]).equals(pq.read_table(other[0]))
+    second = write(finished_shards(demo_run), tmp_path / "other")["pairs"]["train"]
+    assert pq.read_metadata(first[0]).num_row_groups == 2
+    assert pq.read_table(first[0]).equals(pq.read_table(second[0]))
 
 
 @pytest.mark.parametrize(
-    "content, wanted",
+    "content, message",
     [
         ("", "wanted a record in JSON, got .*inputs.json, which is damaged"),
         ('{"shards": 3, "ro', "wanted a record in JSON, got .*inputs.json, which is damaged"),
@@ -128,11 +128,11 @@ def test_small_row_groups_hold_the_same_rows(demo_run, tmp_path, monkeypatch, li
         ("{}", "wanted shards, rows and refused in .*inputs.json"),
     ],
 )
-def test_a_damaged_record_of_inputs_is_one_line(demo_run, content, wanted):
+def test_a_damaged_record_of_inputs_is_one_line(demo_run, content, message):
     (demo_run / "inputs.json").write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(ValueError, match=wanted) as caught:
+    with pytest.raises(ValueError, match=message) as error:
         finished_shards(demo_run)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith("finished shards are kept")
+    assert "\n" not in str(error.value) and str(error.value).endswith("finished shards are kept")
 
 
 def test_max_rows_per_file_must_be_positive(demo_run, tmp_path):

@@ -12,18 +12,18 @@ def texts_of(figure):
 
 
 def test_pictures_beside_the_card(demo_parabank):
-    found = sorted(path.name for path in (demo_parabank / ASSETS).iterdir())
-    assert found == ["diversity.png", "funnel.png", "lengths.png", "scores.png"]
+    names = sorted(path.name for path in (demo_parabank / ASSETS).iterdir())
+    assert names == ["diversity.png", "funnel.png", "lengths.png", "scores.png"]
     card = (demo_parabank / "README.md").read_text()
-    for name in found:
+    for name in names:
         assert (demo_parabank / ASSETS / name).read_bytes().startswith(b"\x89PNG") and f"({ASSETS}/{name})" in card
     sums = (demo_parabank / "SHA256SUMS").read_text()
-    assert all(f"  {ASSETS}/{name}\n" in sums for name in found)
+    assert all(f"  {ASSETS}/{name}\n" in sums for name in names)
 
 
 def test_the_funnel_says_the_counts(demo_parabank):
     statistics = read_record(demo_parabank / "statistics.json")
-    said = texts_of(_funnel(statistics))
+    texts = texts_of(_funnel(statistics))
     for text in (
         "lines of the bitext",
         "9",
@@ -36,7 +36,7 @@ def test_the_funnel_says_the_counts(demo_parabank):
         "became paraphrases",
         "7",
     ):
-        assert text in said, text
+        assert text in texts, text
 
 
 def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, pictures, tmp_path):

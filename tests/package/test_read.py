@@ -6,15 +6,17 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datasets import DatasetDict
 
 from tests.conftest import candidate, demo_rows, row, write_run
 from toolkit.package import _pair_files as pair_files
 from toolkit.package._pair_files import PAIRS
+from toolkit.package.load import load_parabank
 from toolkit.package.read import read_pairs, read_references
 
 
 def texts(source, split=None) -> list[tuple[str, list[str]]]:
-    return [(one.reference, [c.text for c in one.paraphrases]) for one in read_references(source, split)]
+    return [(record.reference, [c.text for c in record.paraphrases]) for record in read_references(source, split)]
 
 
 def pairs(source, split=None) -> list[tuple]:
@@ -23,22 +25,33 @@ def pairs(source, split=None) -> list[tuple]:
     return [tuple(record.values()) for table in tables for record in table.to_pylist()]
 
 
+def test_a_split_that_a_parabank_of_the_hub_lacks_has_no_rows(demo_parabank, monkeypatch):
+    def load(name, config):
+        splits = load_parabank(demo_parabank, config)
+        return DatasetDict({"train": splits["train"]})
+
+    monkeypatch.setattr("toolkit.package.load.load_parabank", load)
+    assert pairs("someone/bank", "train") == pairs(demo_parabank, "train") != []
+    assert pairs("someone/bank", "validation") == texts("someone/bank", "validation") == []
+    assert pairs("someone/bank") == pairs(demo_parabank, "train")
+
+
 @pytest.mark.slow
 def test_a_run_and_its_package_are_the_same(demo_parabank, demo_run):
-    chosen = [(one, one.paraphrases) for one in demo_rows() if one.paraphrases]
-    assert sorted(texts(demo_run)) == sorted((one.reference, [c.text for c in best]) for one, best in chosen)
+    records = [(record, record.paraphrases) for record in demo_rows() if record.paraphrases]
+    assert sorted(texts(demo_run)) == sorted((record.reference, [c.text for c in best]) for record, best in records)
     assert sorted(texts(demo_run)) == sorted(texts(demo_parabank))
-    expected = sorted((one.id, one.reference, c.text, None) for one, best in chosen for c in best)
+    expected = sorted((record.id, record.reference, c.text, None) for record, best in records for c in best)
     assert sorted(pairs(demo_run)) == sorted(pairs(demo_parabank)) == expected
     for split in ("train", "validation", "test"):
         assert pairs(demo_run, split) == pairs(demo_parabank, split) != []
         assert texts(demo_run, split) == texts(demo_parabank, split) != []
-    assert [one.reference for one in read_references(demo_parabank, "test")] == ["She can't swim."]
+    assert [record.reference for record in read_references(demo_parabank, "test")] == ["She can't swim."]
 
 
 def test_paraphrases_keep_their_scores(demo_parabank):
-    found = next(one for one in read_references(demo_parabank) if one.reference == "The dog sleeps.")
-    assert found.paraphrases[0].scores.forward_logprob == -3 and found.lang == "en"
+    record = next(record for record in read_references(demo_parabank) if record.reference == "The dog sleeps.")
+    assert record.paraphrases[0].scores.forward_logprob == -3 and record.lang == "en"
 
 
 def test_a_run_shows_equal_pairs_once(tmp_path):
@@ -56,14 +69,14 @@ def test_a_table_of_paraphrases(tmp_path):
     table = tmp_path / "a.tsv"
     table.write_text("We go.\tWe leave.\tOff we go.\nWe go.\tBye.\t\n\nStay.\tDo stay.\r\n", encoding="utf-8")
     assert texts(table) == GROUPED
-    said = [(reference, reference, text, None) for reference, found in GROUPED for text in found]
-    assert pairs(table) == [*said[:3], ("We go.", "We go.", "", None), said[3]]
+    rows = [(reference, reference, text, None) for reference, paraphrases in GROUPED for text in paraphrases]
+    assert pairs(table) == [*rows[:3], ("We go.", "We go.", "", None), rows[3]]
 
 
 def test_a_table_of_scores(tmp_path):
     (tmp_path / "a.tsv").write_text("We go.\tWe leave.\nWe go.\tBye.\t0.25\nStay.\tDo stay.\t-1e-1\n")
-    found = [(1, None), (2, 0.25), (3, -0.1)]
-    assert [(n, pair[3]) for n, pair in enumerate(pairs(tmp_path / "a.tsv"), 1)] == found
+    scores = [(1, None), (2, 0.25), (3, -0.1)]
+    assert [(n, pair[3]) for n, pair in enumerate(pairs(tmp_path / "a.tsv"), 1)] == scores
     assert texts(tmp_path / "a.tsv") == [("We go.", ["We leave.", "Bye."]), ("Stay.", ["Do stay."])]
     first, _ = read_references(tmp_path / "a.tsv")
     assert [c.scores.semantic for c in first.paraphrases] == [None, 0.25]

@@ -60,20 +60,23 @@ def test_the_page_has_every_reference_with_what_won_and_lost(parabank, tmp_path)
     data = data_of(page)
     statistics = read_record(parabank / "statistics.json")
     assert data["total"] == statistics["total"]["pairs"]
-    assert sum(len(one[5]) for one in data["rows"]) == statistics["total"]["pairs"]
-    lost = [len(one[6]) + sum(one[7].values()) for one in data["rows"]]
+    assert sum(len(reference[5]) for reference in data["rows"]) == statistics["total"]["pairs"]
+    lost = [len(reference[6]) + sum(reference[7].values()) for reference in data["rows"]]
     assert sum(lost) == statistics["total"]["candidates"] - statistics["total"]["pairs"]
-    assert len(data["rows"]) == statistics["total"]["references"] and max(len(one[6]) for one in data["rows"]) <= LOSERS
+    assert (
+        len(data["rows"]) == statistics["total"]["references"]
+        and max(len(reference[6]) for reference in data["rows"]) <= LOSERS
+    )
     assert list(data["scores"]) == list(statistics["scores"])
     assert "http" not in re.sub(r'id="data">.*?</script>', "", page) and " src=" not in page
 
 
 def test_a_sample_of_references(parabank, tmp_path):
     write_report(parabank, tmp_path / "some.html", rows=10)
-    some = data_of((tmp_path / "some.html").read_text())["rows"]
+    sample = data_of((tmp_path / "some.html").read_text())["rows"]
     write_report(parabank, tmp_path / "all.html")
     whole = data_of((tmp_path / "all.html").read_text())["rows"]
-    assert len(some) == 10 and some == whole[:10]
+    assert len(sample) == 10 and sample == whole[:10]
 
 
 def test_without_a_run_there_are_no_losers(parabank, tmp_path):
@@ -82,7 +85,7 @@ def test_without_a_run_there_are_no_losers(parabank, tmp_path):
     page = (tmp_path / "bank.html").read_text()
     assert "the shards of the run were not beside the parabank" in page
     rows = data_of(page)["rows"]
-    assert all(not one[6] and not one[7] and one[5] for one in rows)
+    assert all(not reference[6] and not reference[7] and reference[5] for reference in rows)
 
 
 def test_a_pair_that_equals_a_better_one_lost(tmp_path, demo_models):
@@ -91,9 +94,9 @@ def test_a_pair_that_equals_a_better_one_lost(tmp_path, demo_models):
     run = write_run(tmp_path / "bank.shards", rows)
     package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
     write_report(tmp_path / "bank", tmp_path / "bank.html")
-    found = {one[0]: one for one in data_of((tmp_path / "bank.html").read_text())["rows"]}
-    assert len(found["demo-0"][5]) == 1 and not found["demo-1"][5]
-    assert [one[1] for one in found["demo-1"][6]] == [REPEATED]
+    references = {reference[0]: reference for reference in data_of((tmp_path / "bank.html").read_text())["rows"]}
+    assert len(references["demo-0"][5]) == 1 and not references["demo-1"][5]
+    assert [loser[1] for loser in references["demo-1"][6]] == [REPEATED]
 
 
 def test_what_was_refused_over_the_corpus_has_its_reason(tmp_path, demo_models):
@@ -106,8 +109,8 @@ def test_what_was_refused_over_the_corpus_has_its_reason(tmp_path, demo_models):
     (chosen_run / "settings.json").write_text(json.dumps(settings))
     package_parabank(chosen_run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
     write_report(tmp_path / "bank", tmp_path / "bank.html")
-    found = {one[0]: one for one in data_of((tmp_path / "bank.html").read_text())["rows"]}
-    assert len(found["demo-0"][5]) == 1 and [one[1] for one in found["demo-1"][6]] == ["decile"]
+    references = {reference[0]: reference for reference in data_of((tmp_path / "bank.html").read_text())["rows"]}
+    assert len(references["demo-0"][5]) == 1 and [loser[1] for loser in references["demo-1"][6]] == ["decile"]
 
 
 @pytest.mark.slow
@@ -146,8 +149,8 @@ def test_one_line_for_what_cannot_be(parabank, tmp_path, capsys):
         if change:
             shutil.copytree(parabank, tmp_path / name)
         if change == "scores":
-            kept = {key: value for key, value in statistics.items() if key != "scores"}
-            (tmp_path / name / "statistics.json").write_text(json.dumps(kept))
+            record = {key: value for key, value in statistics.items() if key != "scores"}
+            (tmp_path / name / "statistics.json").write_text(json.dumps(record))
         if change == "cut":
             file = tmp_path / name / "data" / "references" / "train-00000-of-00001.parquet"
             file.write_bytes(file.read_bytes()[:-20])
@@ -168,13 +171,13 @@ def test_one_line_for_what_cannot_be(parabank, tmp_path, capsys):
 @pytest.fixture
 def page(shared, browser):
     """The report in a browser, from a file."""
-    shown = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
     errors = []
-    shown.on("pageerror", lambda error: errors.append(str(error)))
-    shown.goto(f"file://{shared}/bank.html")
-    shown.wait_for_selector("#rows tbody tr")
-    yield shown
-    shown.close()
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(f"file://{shared}/bank.html")
+    tab.wait_for_selector("#rows tbody tr")
+    yield tab
+    tab.close()
     assert errors == []
 
 
@@ -208,8 +211,8 @@ def test_a_slider_counts_the_whole_parabank(page, shared):
     assert page.locator("li.gone > span").first.evaluate(struck) == "line-through"
     assert page.locator("li.gone > details").first.evaluate(struck) == "none", "a struck minus sign is none"
     move(page, "trigram_overlap", 5, "ArrowLeft")
-    both = re.fullmatch(r"(\d+) of \d+ pairs remain\.", page.inner_text("#remaining"))
-    assert 0 < int(both[1]) < left, "all pairs are on the page"
+    match = re.fullmatch(r"(\d+) of \d+ pairs remain\.", page.inner_text("#remaining"))
+    assert 0 < int(match[1]) < left, "all pairs are on the page"
     assert '("semantic", ">=", 0.2), ("trigram_overlap", "<", 0.9)' in page.inner_text("#python")
     move(page, "dual", 3)
     assert '("dual", ">=", ' in page.inner_text("#python") and "dual >= " in page.inner_text("#shell")
@@ -268,10 +271,10 @@ def test_any_text_is_text_and_can_be_read(all_scripts):
     for summary in page.locator("#rows details > summary").all():
         summary.click()
     check_page(page)
-    found = page.locator("#rows tbody td:first-child div:first-child")
-    assert sorted(found.evaluate_all("all => all.map(one => one.textContent)")) == sorted(TEXTS.values())
-    directions = dict(zip(*(found.evaluate_all(f"all => all.map(one => {what})")
-                            for what in ("one.lang", "getComputedStyle(one).direction")), strict=True))  # fmt: skip
+    cells = page.locator("#rows tbody td:first-child div:first-child")
+    assert sorted(cells.evaluate_all("all => all.map(one => one.textContent)")) == sorted(TEXTS.values())
+    directions = dict(zip(*(cells.evaluate_all(f"all => all.map(one => {code})")
+                            for code in ("one.lang", "getComputedStyle(one).direction")), strict=True))  # fmt: skip
     assert directions.pop("ar") == "rtl" and set(directions.values()) == {"ltr"}
     beside = """text => {
       const box = text.getBoundingClientRect(), summary = text.parentElement.querySelector(".scores > summary");
@@ -294,9 +297,9 @@ def test_the_line_to_copy_loads_what_the_slider_says(page, score, steps):
 
     move(page, score, steps)
     line = page.inner_text("#python")
-    wanted = int(re.match(r"\d+", page.inner_text("#remaining"))[0])
+    expected = int(re.match(r"\d+", page.inner_text("#remaining"))[0])
     loaded = eval(line, {"load_dataset": load_dataset})
-    assert sum(loaded.num_rows.values()) == wanted
+    assert sum(loaded.num_rows.values()) == expected
 
 
 @pytest.mark.slow
@@ -333,8 +336,8 @@ def test_losers_say_why_and_markup_is_text(page):
 @pytest.mark.slow
 def test_scripts_from_right_to_left_and_dark(page):
     page.fill("#search", "البيت")
-    found = page.locator("#rows tbody td:first-child div:first-child")
-    assert found.evaluate("e => getComputedStyle(e).direction") == "rtl" and found.get_attribute("lang") == "ar"
+    cell = page.locator("#rows tbody td:first-child div:first-child")
+    assert cell.evaluate("e => getComputedStyle(e).direction") == "rtl" and cell.get_attribute("lang") == "ar"
     colours = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

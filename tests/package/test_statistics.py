@@ -20,38 +20,38 @@ def packaged(shards, folder):
 
 
 @pytest.fixture
-def measured(demo_run, tmp_path):
+def figures(demo_run, tmp_path):
     shards = finished_shards(demo_run)
     return packaged(shards, tmp_path / "out")
 
 
-def test_counts_by_hand(measured):
-    assert measured["inputs"] == {"lines": 9, "refused": {"empty": 1, "too_long": 3}}
-    assert measured["total"] == {"references": 5, "kept": 4, "pairs": 7, "candidates": 10, "draws": 20}
-    assert list(measured["splits"]) == ["train", "validation", "test"]
-    assert measured["splits"]["train"] == {"references": 3, "kept": 2, "pairs": 5, "candidates": 8, "draws": 16}
-    assert measured["paraphrases_per_reference"] == {"0": 1, "1": 2, "2": 1, "3": 1}
-    assert measured["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "repeated": 0, "chosen": 7}
-    assert measured["clusters"] == {
+def test_counts_by_hand(figures):
+    assert figures["inputs"] == {"lines": 9, "refused": {"empty": 1, "too_long": 3}}
+    assert figures["total"] == {"references": 5, "kept": 4, "pairs": 7, "candidates": 10, "draws": 20}
+    assert list(figures["splits"]) == ["train", "validation", "test"]
+    assert figures["splits"]["train"] == {"references": 3, "kept": 2, "pairs": 5, "candidates": 8, "draws": 16}
+    assert figures["paraphrases_per_reference"] == {"0": 1, "1": 2, "2": 1, "3": 1}
+    assert figures["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "repeated": 0, "chosen": 7}
+    assert figures["clusters"] == {
         "candidates": 8,
         "in_reference_cluster": 1,
         "clusters_per_reference": {"1": 2, "3": 2},
     }
-    assert (measured["languages"], measured["source_languages"], measured["origins"]) == (["en"], ["de"], ["demo"])
+    assert (figures["languages"], figures["source_languages"], figures["origins"]) == (["en"], ["de"], ["demo"])
 
 
-def test_lengths_by_hand(measured):
+def test_lengths_by_hand(figures):
     references = ["We will go home now, he said.", "The dog sleeps.", "She can't swim.", "It is raining again."]
     characters = [len(text) for text in references]
-    assert measured["lengths"]["references"] == {
+    assert figures["lengths"]["references"] == {
         "words": {"mean": (7 + 3 + 3 + 4) / 4, "min": 3, "max": 7},
         "characters": {"mean": sum(characters) / 4, "min": min(characters), "max": max(characters)},
     }
-    assert measured["lengths"]["paraphrases"]["words"]["max"] == 8
+    assert figures["lengths"]["paraphrases"]["words"]["max"] == 8
 
 
-def test_histograms_hold_every_scored_candidate(measured, demo_run):
-    for name, bins in measured["histograms"].items():
+def test_histograms_hold_every_scored_candidate(figures, demo_run):
+    for name, bins in figures["histograms"].items():
         assert len(bins) == BINS
         assert sum(b["candidates"] for b in bins) == 10, name
         assert sum(b["paraphrases"] for b in bins) == 7, name
@@ -59,7 +59,7 @@ def test_histograms_hold_every_scored_candidate(measured, demo_run):
     for shard in finished_shards(demo_run):
         for candidate in (c for row in read_shard(shard) for c in row.candidates):
             expected[min(int(-candidate.scores.dual / WIDTHS["dual"]), BINS - 1)] += 1
-    assert [b["candidates"] for b in measured["histograms"]["dual"]] == expected
+    assert [b["candidates"] for b in figures["histograms"]["dual"]] == expected
 
 
 def test_paraphrase_scores_by_hand(tmp_path):
@@ -95,13 +95,13 @@ def test_paraphrase_scores_by_hand(tmp_path):
     assert table[0]["paper"] is None and table[5]["paper"] == {"millions": 18.0, "mean": 0.35, "sd": 0.2}
 
 
-def test_copies_are_counted(tmp_path, measured):
+def test_copies_are_counted(tmp_path, figures):
     texts = ["Reference 0.", "reference 0", "Reference 1?"]
     candidates = [Candidate(text, "beam", rank=rank) for rank, text in enumerate(texts)]
     rows = [demo_row(n, "train", f"Reference {n}.", candidates) for n in range(2)]
     shards = finished_shards(write_run(tmp_path / "copied.shards", rows))
     assert packaged(shards, tmp_path / "again")["copies"] == 2
-    assert measured["copies"] == 0
+    assert figures["copies"] == 0
 
 
 def test_what_was_not_scored_is_in_no_bin(tmp_path):
@@ -109,52 +109,52 @@ def test_what_was_not_scored_is_in_no_bin(tmp_path):
     candidates = [Candidate(f"Text {n}.", "sample", rank=n, scores=score) for n, score in enumerate(scores)]
     shards = finished_shards(write_run(tmp_path / "some.shards", [demo_row(0, "train", "Reference.", candidates)]))
     bins = packaged(shards, tmp_path / "out")["histograms"]
-    assert {name: sum(b["candidates"] for b in found) for name, found in bins.items()} == {
+    assert {name: sum(b["candidates"] for b in histogram) for name, histogram in bins.items()} == {
         "dual": 1, "forward": 3, "backward": 1,
     }  # fmt: skip
     assert bins["dual"][4]["paraphrases"] == 1
 
 
-def test_without_a_paraphrase_score_there_is_no_table(measured):
-    assert measured["paraphrase_scores"] == []
+def test_without_a_paraphrase_score_there_is_no_table(figures):
+    assert figures["paraphrase_scores"] == []
 
 
-def test_words_that_came_back(measured):
+def test_words_that_came_back(figures):
     # forbidden by both origins: will / will, go / home / Will; "extra" by one only. "will" and "home" came back.
-    assert measured["negative_constraints"] == {
+    assert figures["negative_constraints"] == {
         "candidates": {"constrained": 4, "came_back": 2},
         "paraphrases": {"constrained": 2, "came_back": 1},
     }
 
 
 def test_of_a_forbidden_phrase_the_first_word_counts(tmp_path):
-    one, two, other = ["\u2581will", "in front"], ["in front", "dog"], ["dog"]
+    first, second, third = ["\u2581will", "in front"], ["in front", "dog"], ["dog"]
     cases = [
-        ("He sits in a car.", [one]),
-        ("A front.", [one]),
-        ("He sits in a car.", [one, two]),
-        ("Will?", [one, two]),
+        ("He sits in a car.", [first]),
+        ("A front.", [first]),
+        ("He sits in a car.", [first, second]),
+        ("Will?", [first, second]),
     ]
-    cases += [("A dog.", [two, other]), ("A dog.", [one, other]), ("A dog.", [])]
+    cases += [("A dog.", [second, third]), ("A dog.", [first, third]), ("A dog.", [])]
     candidates = [
         Candidate(f"{text} {n}", "sample", [Origin(f"set-{k}", [], words) for k, words in enumerate(sets)], rank=n)
         for n, (text, sets) in enumerate(cases)
     ]
     shards = finished_shards(write_run(tmp_path / "some.shards", [demo_row(0, "train", "Reference.", candidates)]))
     # forbidden: will, in / the same / in / in / dog / nothing, twice
-    found = packaged(shards, tmp_path / "out")["negative_constraints"]
-    assert found["candidates"] == {"constrained": 5, "came_back": 3} == found["paraphrases"]
+    constraints = packaged(shards, tmp_path / "out")["negative_constraints"]
+    assert constraints["candidates"] == {"constrained": 5, "came_back": 3} == constraints["paraphrases"]
 
 
-def test_figures_do_not_depend_on_threads(demo_run, tmp_path, measured, monkeypatch):
+def test_figures_do_not_depend_on_threads(demo_run, tmp_path, figures, monkeypatch):
     connect = statistics.duckdb.connect
     monkeypatch.setattr(statistics.duckdb, "connect", lambda config: connect(config={**config, "threads": 1}))
     shards = finished_shards(demo_run)
-    assert packaged(shards, tmp_path / "again") == measured
+    assert packaged(shards, tmp_path / "again") == figures
 
 
-def test_json_holds_them(measured):
-    assert json.loads(json.dumps(measured)) == measured
+def test_json_holds_them(figures):
+    assert json.loads(json.dumps(figures)) == figures
 
 
 def test_shards_of_another_run_are_found(demo_run, tmp_path):
@@ -169,8 +169,8 @@ def test_sample_is_all_or_part(demo_run, tmp_path):
     files = _write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).repeated)["references"]
     paths = [str(path) for paths in files.values() for path in paths]
     with database() as connection:
-        everything = list(_sample(connection, paths, total=4))
+        whole = list(_sample(connection, paths, total=4))
         part = list(_sample(connection, paths, total=4, size=2))
-    assert [row.id for row in everything] == ["demo-0", "demo-4", "demo-2", "demo-3"]
-    assert everything[0].paraphrases[0].text == "Now we will be going home, he said."
-    assert 0 < len(part) < 4 and {row.id for row in part} < {row.id for row in everything}
+    assert [row.id for row in whole] == ["demo-0", "demo-4", "demo-2", "demo-3"]
+    assert whole[0].paraphrases[0].text == "Now we will be going home, he said."
+    assert 0 < len(part) < 4 and {row.id for row in part} < {row.id for row in whole}

@@ -25,7 +25,7 @@ from toolkit.pair_classifier.tasks import predict
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
 QUICK = _FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
-PAIRS = [LabelledPair(one, other, int(other in "abcd")) for one in "abcdefgh" for other in "abcdefgh"]
+PAIRS = [LabelledPair(first, second, int(second in "abcd")) for first in "abcdefgh" for second in "abcdefgh"]
 
 
 @pytest.fixture(scope="module")
@@ -53,28 +53,28 @@ def weights(classifier):
     return {name: t.detach().float().clone() for name, t in classifier.model.state_dict().items()}
 
 
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one | other)
+def are_equal(first, second):
+    return all(torch.equal(first[name], second[name]) for name in first | second)
 
 
 def test_only_the_output_layer_is_drawn_anew(start):
     before = BertForSequenceClassification.from_pretrained(start).state_dict()
-    found, other = (weights(new_classifier(str(start), 16, seed)) for seed in (1, 2))
+    first, second = (weights(new_classifier(str(start), 16, seed)) for seed in (1, 2))
     head = {name for name in before if name.startswith("classifier")}
     assert len(head) == 2 and len(before) > 20
-    assert all(torch.equal(before[name], found[name]) for name in set(before) - head)
-    assert not torch.equal(before["classifier.weight"], found["classifier.weight"])
-    assert not torch.equal(other["classifier.weight"], found["classifier.weight"])
-    assert same(found, weights(new_classifier(str(start), 16, 1)))
+    assert all(torch.equal(before[name], first[name]) for name in set(before) - head)
+    assert not torch.equal(before["classifier.weight"], first["classifier.weight"])
+    assert not torch.equal(second["classifier.weight"], first["classifier.weight"])
+    assert are_equal(first, weights(new_classifier(str(start), 16, 1)))
 
 
 def test_a_sentence_encoder_is_a_start(start, tmp_path):
     transformer = Transformer(str(start))
     encoder = SentenceTransformer(modules=[transformer, Pooling(16)], device="cpu")
     encoder.save(str(tmp_path / "encoder"))
-    found = new_classifier(str(tmp_path / "encoder"), 16, 0)
+    classifier = new_classifier(str(tmp_path / "encoder"), 16, 0)
     base = AutoModel.from_pretrained(start).embeddings.word_embeddings.weight
-    assert torch.equal(found.model.bert.embeddings.word_embeddings.weight, base) and found.num_labels == 2
+    assert torch.equal(classifier.model.bert.embeddings.word_embeddings.weight, base) and classifier.num_labels == 2
 
 
 def test_long_pairs_are_cut(start):
@@ -84,9 +84,9 @@ def test_long_pairs_are_cut(start):
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "nobody/nothing"])
 def test_no_checkpoint(name):
-    with pytest.raises(ValueError, match="wanted a checkpoint that can have an output layer, got") as raised:
+    with pytest.raises(ValueError, match="wanted a checkpoint that can have an output layer, got") as error:
         new_classifier(name, 16, 0)
-    assert "\n" not in str(raised.value) and repr(name) in str(raised.value)
+    assert "\n" not in str(error.value) and repr(name) in str(error.value)
 
 
 def test_word_vectors_are_no_start(tmp_path):
@@ -99,13 +99,15 @@ def test_word_vectors_are_no_start(tmp_path):
 
 
 def test_fresh_weights_with_another_s_tokenizer(start, tmp_path):
-    one, other = (write_fresh(str(start), tmp_path / str(seed), 2, 64, seed) for seed in (0, 1))
-    found, unlike = (weights(new_classifier(str(folder), 16, 0)) for folder in (one, other))
+    first, second = (write_fresh(str(start), tmp_path / str(seed), 2, 64, seed) for seed in (0, 1))
+    first_state, second_state = (weights(new_classifier(str(folder), 16, 0)) for folder in (first, second))
     name = "bert.encoder.layer.1.attention.self.query.weight"
-    assert found[name].shape == (64, 64) and not torch.equal(found[name], unlike[name])
-    assert not any("layer.2" in one for one in found)
-    assert new_classifier(str(one), 16, 0).tokenizer("a b")["input_ids"] == [2, 4, 5, 3]
-    assert same(found, weights(new_classifier(str(write_fresh(str(start), tmp_path / "again", 2, 64, 0)), 16, 0)))
+    assert first_state[name].shape == (64, 64) and not torch.equal(first_state[name], second_state[name])
+    assert not any("layer.2" in key for key in first_state)
+    assert new_classifier(str(first), 16, 0).tokenizer("a b")["input_ids"] == [2, 4, 5, 3]
+    assert are_equal(
+        first_state, weights(new_classifier(str(write_fresh(str(start), tmp_path / "again", 2, 64, 0)), 16, 0))
+    )
 
 
 @pytest.mark.parametrize(("layers", "width"), [(0, 64), (2, 65), (2, 0)])
@@ -145,8 +147,8 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(start, tmp_path):
     assert last_checkpoint(tmp_path / "run") == str(tmp_path / "run" / "checkpoint-10")
     shutil.move(tmp_path / "run" / "checkpoint-10", tmp_path / "other" / "checkpoint-10")
     fit(resumed, PAIRS, tmp_path / "other", settings)
-    assert same(weights(whole), weights(resumed))
-    assert not same(weights(whole), weights(new_classifier(str(start), 16, 0)))
+    assert are_equal(weights(whole), weights(resumed))
+    assert not are_equal(weights(whole), weights(new_classifier(str(start), 16, 0)))
 
 
 def test_nothing_to_learn(start, tmp_path):

@@ -8,7 +8,7 @@ from toolkit.pair_classifier import _neighbours as neighbours
 from toolkit.pair_classifier._neighbours import nearest
 
 
-def drawn(count, seed, topics=0, dimensions=16):
+def random_vectors(count, seed, topics=0, dimensions=16):
     """Vectors of length 1; with topics, around so many of them."""
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(count, dimensions))
@@ -19,12 +19,12 @@ def drawn(count, seed, topics=0, dimensions=16):
 
 def brute_force(vectors, queries, forbidden, max_cosine=1.0):
     """One query after another, all cosines in float64."""
-    found = []
-    for query, barred in zip(queries, forbidden, strict=True):
+    result = []
+    for query, exclusions in zip(queries, forbidden, strict=True):
         cosines = {i: float(np.dot(vectors[query].astype(float), v.astype(float))) for i, v in enumerate(vectors)}
-        allowed = {i: c for i, c in cosines.items() if i not in barred and c <= max_cosine}
-        found.append(max(allowed, key=allowed.get, default=-1))
-    return found
+        allowed = {i: c for i, c in cosines.items() if i not in exclusions and c <= max_cosine}
+        result.append(max(allowed, key=allowed.get, default=-1))
+    return result
 
 
 def groups(count, size):
@@ -34,27 +34,27 @@ def groups(count, size):
 
 def test_exact_is_brute_force_over_several_blocks(monkeypatch):
     monkeypatch.setattr(neighbours, "BLOCK", 7)
-    vectors, queries = drawn(100, 0, dimensions=4), list(range(99, -1, -3))
-    barred = [groups(100, 20)[i] for i in queries]
-    found, cosines = nearest(torch.tensor(vectors), queries, barred)
-    assert found == brute_force(vectors, queries, barred) and found != brute_force(
+    vectors, queries = random_vectors(100, 0, dimensions=4), list(range(99, -1, -3))
+    exclusions = [groups(100, 20)[i] for i in queries]
+    indices, cosines = nearest(torch.tensor(vectors), queries, exclusions)
+    assert indices == brute_force(vectors, queries, exclusions) and indices != brute_force(
         vectors, queries, [[q] for q in queries]
     )
     assert cosines == pytest.approx(
-        [float(vectors[q] @ vectors[n]) for q, n in zip(queries, found, strict=True)], abs=1e-5
+        [float(vectors[q] @ vectors[n]) for q, n in zip(queries, indices, strict=True)], abs=1e-5
     )
 
 
 def test_what_is_too_near_is_passed_over():
-    vectors, queries = drawn(60, 3, dimensions=4), list(range(60))
-    own = [[q] for q in queries]
-    found, cosines = nearest(torch.tensor(vectors), queries, own, max_cosine=0.8)
-    assert found == brute_force(vectors, queries, own, 0.8) != brute_force(vectors, queries, own)
+    vectors, queries = random_vectors(60, 3, dimensions=4), list(range(60))
+    exclusions = [[q] for q in queries]
+    indices, cosines = nearest(torch.tensor(vectors), queries, exclusions, max_cosine=0.8)
+    assert indices == brute_force(vectors, queries, exclusions, 0.8) != brute_force(vectors, queries, exclusions)
     assert max(cosines) <= 0.8
 
 
 def test_none_is_left():
-    vectors = torch.tensor(drawn(3, 4))
+    vectors = torch.tensor(random_vectors(3, 4))
     assert nearest(vectors, [1, 2], [[0, 1, 2], [0, 2]]) == (
         [-1, 1],
         [-2.0, pytest.approx(float(vectors[1] @ vectors[2]))],

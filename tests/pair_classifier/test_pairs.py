@@ -11,8 +11,8 @@ from toolkit.pair_classifier.pairs import LabelledPair, _sentences_of, identific
 
 ANGLES = {"dog": 0, "hound": 8, "puppy": 10, "wolf": 30, "fox": 35, "vixen": 50, "car": 80, "auto": 90}  # degrees
 ROWS = [
-    {"id": id, "sentence1": one, "sentence2": other}
-    for id, one, other in [("a", "dog", "hound"), ("a", "dog", "puppy"), ("b", "wolf", "fox"), ("c", "car", "auto")]
+    {"id": id, "sentence1": first, "sentence2": second}
+    for id, first, second in [("a", "dog", "hound"), ("a", "dog", "puppy"), ("b", "wolf", "fox"), ("c", "car", "auto")]
 ]
 
 
@@ -25,32 +25,32 @@ def encoder():
     return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
 
 
-def negatives(found):
-    return {p.sentence1: p.sentence2 for p in found if p.label == 0}
+def negatives(pairs):
+    return {p.sentence1: p.sentence2 for p in pairs if p.label == 0}
 
 
 def test_by_hand(encoder):
-    found = identification_pairs(ROWS, encoder)
-    assert negatives(found) == {
+    pairs = identification_pairs(ROWS, encoder)
+    assert negatives(pairs) == {
         "dog": "wolf", "hound": "wolf", "puppy": "wolf", "wolf": "puppy", "fox": "puppy", "car": "fox", "auto": "fox",
     }  # fmt: skip
-    positives = {p.sentence1: p.sentence2 for p in found if p.label}
+    positives = {p.sentence1: p.sentence2 for p in pairs if p.label}
     assert positives.pop("dog") in ("hound", "puppy")
     assert positives == {"hound": "dog", "puppy": "dog", "wolf": "fox", "fox": "wolf", "car": "auto", "auto": "car"}
-    assert [p.label for p in found] == [1, 0] * 7
-    assert all(one.sentence1 == other.sentence1 for one, other in zip(found[::2], found[1::2], strict=True))
+    assert [p.label for p in pairs] == [1, 0] * 7
+    assert all(first.sentence1 == second.sentence1 for first, second in zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def test_a_sentence_of_two_references_bars_both(encoder):
     rows = [*ROWS, {"id": "b", "sentence1": "wolf", "sentence2": "puppy"}]
-    found = negatives(identification_pairs(rows, encoder))
-    assert found["puppy"] == "car" and found["wolf"] == "hound" and found["dog"] == "wolf"
+    result = negatives(identification_pairs(rows, encoder))
+    assert result["puppy"] == "car" and result["wolf"] == "hound" and result["dog"] == "wolf"
 
 
 def test_texts_that_differ_in_case_or_marks_are_one(encoder):
     rows = [*ROWS, {"id": "d", "sentence1": "Dog!", "sentence2": "vixen"}]
-    found = _sentences_of(rows)
-    assert "Dog!" not in found.texts and found.texts[found.partners[0][-1]] == "vixen"
+    sentences = _sentences_of(rows)
+    assert "Dog!" not in sentences.texts and sentences.texts[sentences.partners[0][-1]] == "vixen"
     assert negatives(identification_pairs(rows, encoder))["vixen"] == "fox"
     assert (
         negatives(identification_pairs([*rows, {"id": "d", "sentence1": "vixen", "sentence2": "fox"}], encoder))["dog"]
@@ -59,25 +59,25 @@ def test_texts_that_differ_in_case_or_marks_are_one(encoder):
 
 
 def test_too_near_is_passed_over(encoder):
-    found = negatives(identification_pairs(ROWS, encoder, max_cosine=float(np.cos(np.radians(21)))))
-    assert found["puppy"] == "fox" and found["hound"] == "wolf"  # wolf is 20 degrees from puppy, 22 from hound
+    result = negatives(identification_pairs(ROWS, encoder, max_cosine=float(np.cos(np.radians(21)))))
+    assert result["puppy"] == "fox" and result["hound"] == "wolf"  # wolf is 20 degrees from puppy, 22 from hound
 
 
 def test_a_limit_draws_sentences_but_not_neighbours(encoder):
-    every, few = (identification_pairs(ROWS, encoder, limit, seed=3) for limit in (None, 4))
-    assert len(every) == 14 and len(few) == 4
-    assert few[1::2] == every[1:4:2]  # the same sentences first, with neighbours among all
-    assert {tuple(identification_pairs(ROWS, encoder, 4, seed=seed)) for seed in range(9)} != {tuple(few)}
-    assert few == identification_pairs(ROWS, encoder, 4, seed=3)
+    pairs, sample = (identification_pairs(ROWS, encoder, limit, seed=3) for limit in (None, 4))
+    assert len(pairs) == 14 and len(sample) == 4
+    assert sample[1::2] == pairs[1:4:2]  # the same sentences first, with neighbours among all
+    assert {tuple(identification_pairs(ROWS, encoder, 4, seed=seed)) for seed in range(9)} != {tuple(sample)}
+    assert sample == identification_pairs(ROWS, encoder, 4, seed=3)
 
 
 def test_rows_of_a_parabank(demo_parabank, encoder):
     rows = load_parabank(demo_parabank, split="train")
-    found = identification_pairs(rows, encoder)
+    pairs = identification_pairs(rows, encoder)
     ids = {text: row["id"] for row in rows for text in (row["sentence1"], row["sentence2"])}
-    assert len(found) == 2 * len(ids) == 14
-    assert all((ids[p.sentence1] == ids[p.sentence2]) == bool(p.label) for p in found)
-    assert isinstance(found[0], LabelledPair)
+    assert len(pairs) == 2 * len(ids) == 14
+    assert all((ids[p.sentence1] == ids[p.sentence2]) == bool(p.label) for p in pairs)
+    assert isinstance(pairs[0], LabelledPair)
 
 
 @pytest.mark.parametrize("rows", [[], [{"id": "a", "sentence1": "Dog.", "sentence2": "dog"}]])

@@ -27,8 +27,8 @@ def test_mrpc_has_a_byte_order_mark_and_lonely_quotes(tmp_path):
     lines = (
         '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\t"He went.\tHe left, "so.\r\n0\t9\t9\tA\tB\r\n'
     )
-    found = read_task(file(tmp_path, lines), MRPC)
-    assert found == [LabelledPair('"He went.', 'He left, "so.', 1), LabelledPair("A", "B", 0)]
+    pairs = read_task(file(tmp_path, lines), MRPC)
+    assert pairs == [LabelledPair('"He went.', 'He left, "so.', 1), LabelledPair("A", "B", 0)]
 
 
 def test_without_a_header(tmp_path):
@@ -67,9 +67,9 @@ def test_a_score_is_no_label(tmp_path):
 
 def test_score_figures_against_ranks_by_hand():
     scores, predicted = [1.0, 2.0, 3.0, 4.0], [0.2, 0.1, 0.4, 2.0]  # ranks 2 1 3 4: 1 - 6 * 2 / (4 * 15)
-    found = score_figures(scores, predicted)
-    assert found["spearman"] == 80 and found["pairs"] == 4
-    assert found["pearson"] == round(100 * float(np.corrcoef(scores, predicted)[0, 1]), 3)
+    result = score_figures(scores, predicted)
+    assert result["spearman"] == 80 and result["pairs"] == 4
+    assert result["pearson"] == round(100 * float(np.corrcoef(scores, predicted)[0, 1]), 3)
     assert "Spearman" in SCORES_SIGNATURE
 
 
@@ -85,9 +85,9 @@ def test_score_figures_against_ranks_by_hand():
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path, content, columns, message):
-    with pytest.raises(ValueError, match=message) as raised:
+    with pytest.raises(ValueError, match=message) as error:
         read_task(file(tmp_path, content), columns)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(error.value)
 
 
 def test_no_file(tmp_path):
@@ -97,9 +97,9 @@ def test_no_file(tmp_path):
 
 def test_figures_by_hand():
     labels, predicted = [1] * 6 + [0] * 4, [1, 1, 1, 1, 0, 0, 1, 0, 0, 0]
-    found = figures(labels, predicted)  # 4 right of 5 said, of 6 there are; 3 of 4 others
-    assert found["accuracy"] == 70 and found["f1"] == round(100 * 2 * (4 / 5) * (4 / 6) / (4 / 5 + 4 / 6), 3)
-    assert found["f1"] != round(100 * f1_score(labels, predicted, average="macro"), 3)
+    result = figures(labels, predicted)  # 4 right of 5 said, of 6 there are; 3 of 4 others
+    assert result["accuracy"] == 70 and result["f1"] == round(100 * 2 * (4 / 5) * (4 / 6) / (4 / 5 + 4 / 6), 3)
+    assert result["f1"] != round(100 * f1_score(labels, predicted, average="macro"), 3)
     assert figures([1, 0], [0, 0])["f1"] == 0
     assert "positive:1" in SIGNATURE
 
@@ -111,9 +111,9 @@ def test_usual_names_and_any_delimiter_of_csv(tmp_path, delimiter):
         ["7", '"Yes, I do."', "None", "1"],
         ["8", "null", "NA", "0"],
     ]
-    found = read_task(file(tmp_path, "".join(delimiter.join(row) + "\n" for row in rows), "task.csv"))
+    pairs = read_task(file(tmp_path, "".join(delimiter.join(row) + "\n" for row in rows), "task.csv"))
     first = '"Yes, I do."' if delimiter == "\t" else "Yes, I do."
-    assert found == [LabelledPair(first, "None", 1), LabelledPair("null", "NA", 0)]
+    assert pairs == [LabelledPair(first, "None", 1), LabelledPair("null", "NA", 0)]
 
 
 def test_columns_of_numbers_are_no_sentences(tmp_path):
@@ -131,7 +131,7 @@ def test_a_line_with_more_columns_than_the_header_is_named(tmp_path):
 
 
 def test_a_score_has_a_decimal_comma(tmp_path):
-    found = read_task(
+    pairs = read_task(
         file(tmp_path, "sentence1;sentence2;score\na;b;4,2\n", "a.csv"), ["sentence1", "sentence2", "score"], True
     )
-    assert found == [LabelledPair("a", "b", 4.2)]
+    assert pairs == [LabelledPair("a", "b", 4.2)]

@@ -22,9 +22,9 @@ def opus(tmp_path_factory):
     """Two translators that state their languages as OPUS-MT's do: in the configuration of their tokenizer."""
     parent = tmp_path_factory.mktemp("opus")
     for name, languages in (("de-en", ("zh", "en")), ("en-de", ("en", "zh"))):
-        made = parent / "-".join(languages)
-        shutil.copytree(folder() / name, made)
-        file = made / "tokenizer_config.json"
+        model_folder = parent / "-".join(languages)
+        shutil.copytree(folder() / name, model_folder)
+        file = model_folder / "tokenizer_config.json"
         config = json.loads(file.read_text()) | dict(zip(("source_lang", "target_lang"), languages, strict=True))
         file.write_text(json.dumps(config))
     return str(parent / "zh-en"), str(parent / "en-zh")
@@ -33,9 +33,9 @@ def opus(tmp_path_factory):
 def test_translators_state_the_language_of_their_paraphrases(opus, tmp_path):
     assert [languages_of(name) for name in opus] == [("zh", "en"), ("en", "zh")]
     assert stated_language("best", opus) == stated_language(" > ".join(opus)) == "zh"
-    made = toolkit.Paraphraser(pivot=opus)
-    assert (made.lang, made.pivot_lang, made.encoder) == ("zh", "en", None)
-    assert made.settings.rank_by == "dual", "the judge knows no Chinese"
+    paraphraser = toolkit.Paraphraser(pivot=opus)
+    assert (paraphraser.lang, paraphraser.pivot_lang, paraphraser.encoder) == ("zh", "en", None)
+    assert paraphraser.settings.rank_by == "dual", "the judge knows no Chinese"
     (tmp_path / "training.json").write_text(json.dumps({"settings": {"source_lang": "zh", "lang": "en"}}))
     assert languages_of(str(tmp_path)) == ("zh", "en"), "as a translator that was trained here"
     assert languages_of("starter/paraphraser")[1] == "en" and stated_language("nobody/has-such-a-model") == "en"
@@ -62,7 +62,7 @@ def test_a_few_words_in_another_script_are_no_other_language():
 
 
 @pytest.mark.parametrize(
-    ("text", "body", "answer", "found"),
+    ("text", "body", "answer", "expected"),
     [
         ("电梯又坏了。", "电梯又坏了。", "电梯又出故障了.", "电梯又出故障了。"),
         ("你好，世界！", "你好，世界！", "世界,你好!", "世界，你好！"),
@@ -74,9 +74,9 @@ def test_a_few_words_in_another_script_are_no_other_language():
         ("你说《活着》", "你说《活着》。", "你提到《活着》。", "你提到《活着》"),
     ],
 )  # fmt: skip
-def test_marks_come_back_as_the_text_has_them(text, body, answer, found):
+def test_marks_come_back_as_the_text_has_them(text, body, answer, expected):
     read, form = plain(text, "zh")
-    assert read == body and formed(answer, form) == found
+    assert read == body and formed(answer, form) == expected
 
 
 def test_a_model_without_wide_marks_reads_narrow_ones(opus):

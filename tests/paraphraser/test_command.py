@@ -26,8 +26,8 @@ PLAIN = "She closed the door.\r\n\r\n  The children are here.\r\n"
 
 @pytest.fixture
 def server():
-    with chat_server() as started:
-        yield started
+    with chat_server() as local_server:
+        yield local_server
 
 
 def run(server, folder, name, content, *flags):
@@ -36,39 +36,39 @@ def run(server, folder, name, content, *flags):
                  "lm", "--model", MODEL, "--server", server.url, *flags])  # fmt: skip
 
 
-def written(folder, name):
+def output_text(folder, name):
     return (folder / f"new-{name}").read_bytes().decode()
 
 
 def test_markdown_and_the_list_of_what_is_unchanged(server, tmp_path, capsys):
     assert run(server, tmp_path, "a.md", MARKDOWN, "--unchanged", str(tmp_path / "kept.tsv")) == 0
-    new = written(tmp_path, "a.md")
+    new = output_text(tmp_path, "a.md")
     assert re.search(r"\w+, .*[Ss]he closed the \*\*old door\*\* and walked away\. Costs are \\\$5\.\n", new)
     assert new.count("https://example.org/a") == 1 and "\n- " in new and new.startswith("---\ntitle: A short guide\n")
     assert new.endswith('\n```sh\necho "He was very tired."\n```\n')
-    kept = [line.split("\t") for line in (tmp_path / "kept.tsv").read_text().splitlines()]
-    assert ["markup", "Costs are \\$5."] in kept
-    told = capsys.readouterr().err
-    assert f"{4 - len(kept)} of 4 sentences in other words" in told
-    assert "unchanged: marks stand in it that cannot be set again" in told
+    rows = [line.split("\t") for line in (tmp_path / "kept.tsv").read_text().splitlines()]
+    assert ["markup", "Costs are \\$5."] in rows
+    message = capsys.readouterr().err
+    assert f"{4 - len(rows)} of 4 sentences in other words" in message
+    assert "unchanged: marks stand in it that cannot be set again" in message
 
 
 def test_html_and_plain_text_keep_their_line_ends_and_tags(server, tmp_path):
     assert run(server, tmp_path, "a.html", HTML) == 0
-    new = written(tmp_path, "a.html")
+    new = output_text(tmp_path, "a.html")
     assert new != HTML and re.fullmatch(
         r"<p>.*<b>old door</b>.*</p>\r\n<pre>He was very tired\.</pre>\r\n<p>.+</p>", new
     )
     assert run(server, tmp_path, "a.txt", PLAIN) == 0
-    new = written(tmp_path, "a.txt")
+    new = output_text(tmp_path, "a.txt")
     assert new != PLAIN and re.fullmatch(r"[^\r\n]+\r\n\r\n  [^\r\n]+\r\n", new)
     assert run(server, tmp_path, "b.txt", HTML, "--kind", "html") == 0
-    assert written(tmp_path, "b.txt") == written(tmp_path, "a.html")
+    assert output_text(tmp_path, "b.txt") == output_text(tmp_path, "a.html")
 
 
 def test_without_protection_and_with_a_pattern(server, tmp_path):
     text = "We wrote to https://example.org/a about ART.77 today.\n"
-    for number, (flags, wanted) in enumerate(
+    for number, (flags, expected) in enumerate(
         (
             (["--protect", "none"], []),
             (["--protect", "none", "--protect_patterns", r"ART\.\d+"], ["ART.77"]),
@@ -78,7 +78,7 @@ def test_without_protection_and_with_a_pattern(server, tmp_path):
         server.asked.clear()
         assert run(server, tmp_path, f"{number}.txt", text, *flags) == 0
         content = server.asked[-1]["messages"][-1]["content"]
-        assert [piece for piece in ("https://example.org/a", "ART.77") if f'"{piece}"' in content] == wanted, content
+        assert [piece for piece in ("https://example.org/a", "ART.77") if f'"{piece}"' in content] == expected, content
 
 
 @pytest.mark.parametrize(

@@ -126,11 +126,11 @@ def test_what_is_no_sentence_stays_byte_for_byte(kind, every):
     text = DOCUMENTS[kind]
     sentences = document_sentences(text, kind, "en")
     readable = [sentence for sentence in sentences if sentence.is_readable]
-    candidates = [[Candidate(words_around(one), "beam", rank=0)] if n % every == 0 else []
-                  for n, one in enumerate(readable)]  # fmt: skip
+    candidates = [[Candidate(words_around(sentence), "beam", rank=0)] if n % every == 0 else []
+                  for n, sentence in enumerate(readable)]  # fmt: skip
     document = paraphrased(text, kind, "en", sentences, candidates, 1)
     assert document.sentences == len(sentences) > 2
-    changed = {one.begin for one, some in zip(readable, candidates, strict=True) if some}
+    changed = {sentence.begin for sentence, alternatives in zip(readable, candidates, strict=True) if alternatives}
     assert len(document.unchanged) == len(sentences) - len(changed)
     expected, place = "", 0
     for sentence in sentences:
@@ -151,34 +151,34 @@ def test_line_ends_byte_order_marks_and_nested_blocks(kind, text, every):
     readable = [sentence for sentence in sentences if sentence.is_readable]
     assert len(readable) > 1 and not any("\ufeff" in sentence.text for sentence in sentences)
     assert not any("very tired" in sentence.text for sentence in sentences if "print" in text and text is NESTED)
-    candidates = [[Candidate(words_around(one), "beam", rank=0)] if n % every == 0 else []
-                  for n, one in enumerate(readable)]  # fmt: skip
+    candidates = [[Candidate(words_around(sentence), "beam", rank=0)] if n % every == 0 else []
+                  for n, sentence in enumerate(readable)]  # fmt: skip
     document = paraphrased(text, kind, "en", sentences, candidates, 1)
-    written = document.texts[0]
-    kept = {sentence for sentence, _ in document.unchanged}
-    assert written != text and len(kept) < len(sentences)
+    output = document.texts[0]
+    unchanged_sentences = {sentence for sentence, _ in document.unchanged}
+    assert output != text and len(unchanged_sentences) < len(sentences)
     place = 0
     for part in skeleton(text, sentences):
-        place = written.find(part, place)
+        place = output.find(part, place)
         assert place >= 0, part
         place += len(part)
-    assert all(sentence in written or "\r" in text for sentence in kept)
+    assert all(sentence in output or "\r" in text for sentence in unchanged_sentences)
     if kind == "markdown":
-        assert markdown_runs(written)[1] == markdown_runs(text)[1]
-    assert written.count("\r") >= sum(part.count("\r") for part in skeleton(text, sentences))
+        assert markdown_runs(output)[1] == markdown_runs(text)[1]
+    assert output.count("\r") >= sum(part.count("\r") for part in skeleton(text, sentences))
 
 
 def test_a_document_of_windows_has_the_sentences_of_another():
     for text in (MARKDOWN, NESTED):
         texts = [sentence.text for sentence in document_sentences(text, "markdown", "en")]
         for line_end in ("\r\n", "\r"):
-            other = text.replace("\n", line_end)
-            sentences = document_sentences(other, "markdown", "en")
+            variant = text.replace("\n", line_end)
+            sentences = document_sentences(variant, "markdown", "en")
             assert [sentence.text for sentence in sentences] == texts
             assert all(
-                " ".join(other[one.begin : one.end].replace("> ", "").split())
-                == " ".join(one.text.replace("> ", "").split())
-                for one in sentences
+                " ".join(variant[sentence.begin : sentence.end].replace("> ", "").split())
+                == " ".join(sentence.text.replace("> ", "").split())
+                for sentence in sentences
             )
 
 
@@ -199,6 +199,15 @@ def test_sentences_of_html():
         "Tom & Mary closed the door\u00a0today." in texts and "She is happy." in texts and "We bought a car." in texts
     )
     assert not any("a {}" in text or "a < b" in text or "very tired" in text for text in texts)
+
+
+@pytest.mark.parametrize("tag", ["<img src='a.png' />", "<wbr/>", "<input/>", "<i class='x'/>", "<code/>", "<br/>"])
+def test_a_tag_that_closes_itself_is_read_once(tag):
+    text = f"<p>Press {tag} to go on.</p>"
+    sentences = document_sentences(text, "html", "en")
+    assert "".join(sentence.text for sentence in sentences).count("<") == (0 if tag == "<br/>" else 1)
+    document = paraphrased(text, "html", "en", sentences, [[] for _ in sentences], 1)
+    assert document.texts == [text]
 
 
 def test_what_would_be_a_mark_leaves_its_sentence_as_it_is():
@@ -243,14 +252,14 @@ def test_a_paraphraser_changes_sentences_alone(kind):
     document = paraphraser.paraphrase_document(text, kind, n=2)
     sentences = document_sentences(text, kind, "en")
     assert document.sentences == len(sentences) > len(document.unchanged)
-    for written in document.texts:
-        assert written != text
+    for output in document.texts:
+        assert output != text
         place = 0
         for part in skeleton(text, sentences):
-            place = written.find(part, place)
+            place = output.find(part, place)
             assert place >= 0, part
             place += len(part)
-        assert written.endswith(skeleton(text, sentences)[-1])
+        assert output.endswith(skeleton(text, sentences)[-1])
 
 
 def test_kinds():

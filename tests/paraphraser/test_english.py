@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.paraphraser.english import (
     _misreads_possessive,
     _refuse_no_words,
@@ -16,6 +17,7 @@ from toolkit.paraphraser.english import (
 )
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.paraphraser import MIN_FORWARD, STARTER, Paraphraser, defaults
+from toolkit.paraphraser.pipeline import _check_candidates
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.select.filter import refuse_forward
 
@@ -25,7 +27,7 @@ def row_of(reference, *texts, lang="en"):
 
 
 @pytest.mark.parametrize(
-    ("written", "right"),
+    ("text", "expected"),
     [
         ("It is a ecological house.", "It is an ecological house."),
         ("an masterpiece", "a masterpiece"),
@@ -41,9 +43,9 @@ def row_of(reference, *texts, lang="en"):
         ("It's a x-ray, and an urn in a urban area.", "It's an x-ray, and an urn in an urban area."),
     ],
 )
-def test_articles_follow_the_sound(written, right):
-    assert _with_articles(written, "") == right
-    assert _with_articles(right, "") == right
+def test_articles_follow_the_sound(text, expected):
+    assert _with_articles(text, "") == expected
+    assert _with_articles(expected, "") == expected
 
 
 def test_an_article_of_the_text_stays():
@@ -56,7 +58,7 @@ def test_articles_are_of_english_alone():
 
 
 @pytest.mark.parametrize(
-    ("text", "other", "same"),
+    ("text", "paraphrase", "is_same"),
     [
         ("What's X?", "What is X?", True),
         ("I won't go, and you can't.", "I will not go, and you cannot.", True),
@@ -72,8 +74,8 @@ def test_articles_are_of_english_alone():
         ("I'd go.", "I'll go.", False),
     ],
 )
-def test_contractions_make_no_other_text(text, other, same):
-    assert (contraction_key(text) == contraction_key(other)) is same
+def test_contractions_make_no_other_text(text, paraphrase, is_same):
+    assert (contraction_key(text) == contraction_key(paraphrase)) is is_same
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_the_reasons_and_what_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("text", "read", "said", "written"),
+    ("text", "read", "answer", "expected"),
     [
         ("I wo n't go .", "I won't go.", "I won't leave, you can't stay.", "I wo n't leave , you ca n't stay ."),
         ("what is tom 's job ?", "What is tom's job?", "What's tom's work?", "what 's tom 's work ?"),
@@ -113,14 +115,30 @@ def test_the_reasons_and_what_is_asked_for():
         ("It costs 2.50 , not 3 .", "It costs 2.50, not 3.", "It's 2.50, not 3.", "It's 2.50 , not 3 ."),
     ],
 )
-def test_words_apart_stay_apart(text, read, said, written):
+def test_words_apart_stay_apart(text, read, answer, expected):
     body, form = plain(text, "en")
     assert body == read
-    assert formed(said, form) == written
+    assert formed(answer, form) == expected
 
 
 def test_french_marks_stay_as_they_are():
     assert plain("Qui est-ce ?", "fr")[0] == "Qui est-ce ?"
+
+
+def test_a_correction_must_not_bring_an_avoided_word_back():
+    row = Row("a", "", None, None, "The sky has a lovely colour.", "en", "")
+    row.candidates = [Candidate("The sky has a nice color.", "beam"), Candidate("The sky is nice.", "beam")]
+    constraints = ConstraintSet((), ("colour",))
+
+    def lost_reason(row_id, text):
+        return "constraint_unmet" if constraints.unmet(text) else None
+
+    settings = Paraphrasing(guards=())
+    (checked,) = _check_candidates([row], lost_reason, frozenset(), None, settings)
+    assert [(c.text, c.reason) for c in checked.candidates] == [
+        ("The sky has a nice colour.", "constraint_unmet"),
+        ("The sky is nice.", None),
+    ]
 
 
 def test_a_floor_of_the_forward_score():
@@ -142,7 +160,7 @@ def test_the_floor_is_of_the_starter():
 
 
 @pytest.mark.parametrize(
-    ("text", "other", "reason"),
+    ("text", "paraphrase", "reason"),
     [
         ("A boy kicks the ball.", "One boy kicks a ball.", "article"),
         ("One boy kicks the ball.", "One lad kicks the ball.", None),
@@ -154,10 +172,10 @@ def test_the_floor_is_of_the_starter():
         ("We went home.", "We went to our house.", None),
     ],
 )
-def test_numbers_for_articles_and_other_forms_are_no_paraphrases(text, other, reason):
-    (row,) = refuse_english([row_of(text, other)], allow_trivial=False, forms=True)
+def test_numbers_for_articles_and_other_forms_are_no_paraphrases(text, paraphrase, reason):
+    (row,) = refuse_english([row_of(text, paraphrase)], allow_trivial=False, forms=True)
     assert row.candidates[0].reason == reason
-    (row,) = refuse_english([row_of(text, other)], allow_trivial=False)
+    (row,) = refuse_english([row_of(text, paraphrase)], allow_trivial=False)
     assert row.candidates[0].reason == (reason if reason == "article" else None)
 
 

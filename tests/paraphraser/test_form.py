@@ -17,7 +17,7 @@ def test_a_text_that_comes_back_unchanged_has_its_own_form(lang):
 
 
 @pytest.mark.parametrize(
-    ("text", "body", "answer", "found"),
+    ("text", "body", "answer", "expected"),
     [
         ("THE ELEVATOR IS BROKEN.", "The elevator is broken.", "The lift doesn't work.", "THE LIFT DOESN'T WORK."),
         ("the elevator is broken", "The elevator is broken.", "I think it's broken.", "i think it's broken"),
@@ -42,10 +42,10 @@ def test_a_text_that_comes_back_unchanged_has_its_own_form(lang):
         ("„Gut“, sagte er.", '"Gut", sagte er.', 'Er sagte "gut".', "Er sagte „gut“."),
     ],
 )
-def test_the_form_of_a_text_is_that_of_its_paraphrase(text, body, answer, found):
+def test_the_form_of_a_text_is_that_of_its_paraphrase(text, body, answer, expected):
     read, form = plain(text, "en")
     assert read == body
-    assert formed(answer, form) == found
+    assert formed(answer, form) == expected
 
 
 def test_chinese_keeps_its_marks():

@@ -27,16 +27,16 @@ def paraphraser():
 
 @pytest.fixture
 def rows():
-    found = []
+    result = []
     for n, (german, english) in enumerate(pairs(3)):
-        others = [english.replace("the", "that"), f"Truly {english}", english.rstrip(".!?") + " again.", "No."]
+        texts = [english.replace("the", "that"), f"Truly {english}", english.rstrip(".!?") + " again.", "No."]
         candidates = [
             Candidate(text, "pivot", scores=Scores(forward_logprob=-5.0 - k, forward_tokens=8))
-            for k, text in enumerate(others)
+            for k, text in enumerate(texts)
             if text != english
         ]
-        found.append(Row(f"text-{n}", "text", german, "de", english, "en", "", candidates=candidates))
-    return found
+        result.append(Row(f"text-{n}", "text", german, "de", english, "en", "", candidates=candidates))
+    return result
 
 
 def scorers_of(paraphraser, critic=None):
@@ -48,18 +48,18 @@ def unchecked(rows):
 
 
 def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows):
-    found = list(_judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, FREE))
-    for row in found:
+    results = list(_judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, FREE))
+    for row in results:
         assert [c.reason for c in row.candidates if c.reason] == []
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
 
 
 def test_a_critic_reads_the_best_and_reads_back_a_quarter_of_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
-    few = replace(SETTINGS, n=1, pool=3)
-    for row in _judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, FREE):
-        (kept,) = [c for c in row.candidates if c.reason is None]
-        assert kept.scores.after_candidate is not None
+    settings = replace(SETTINGS, n=1, pool=3)
+    for row in _judged_rows(rows, scorers_of(paraphraser, critic), settings, unchecked, FREE):
+        (candidate,) = [c for c in row.candidates if c.reason is None]
+        assert candidate.scores.after_candidate is not None
         assert sum(c.scores.given_reference is not None for c in row.candidates) == 3
         assert all(c.scores.after_candidate is None for c in row.candidates if c.reason == "rank")
 
@@ -67,8 +67,8 @@ def test_a_critic_reads_the_best_and_reads_back_a_quarter_of_these(paraphraser, 
 def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     before = {row.id: {c.text for c in row.candidates} for row in rows}
-    wide, both = replace(SETTINGS, pool=40, continuations=5), scorers_of(paraphraser, critic)
-    for row in _judged_rows(rows, both, wide, unchecked, FREE, [critic]):
+    wide, scorers = replace(SETTINGS, pool=40, continuations=5), scorers_of(paraphraser, critic)
+    for row in _judged_rows(rows, scorers, wide, unchecked, FREE, [critic]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 5 and {(c.method, c.generator) for c in new} <= {("continuation", critic.signature)}
         assert all(c.scores.after_candidate is not None for c in new if c.reason is None)
@@ -76,8 +76,8 @@ def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows,
 
 def test_of_a_causal_model_no_candidates_may_be_wanted(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
-    none = replace(SETTINGS, pool=40, continuations=0)
-    for row in _judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, FREE, [critic]):
+    settings = replace(SETTINGS, pool=40, continuations=0)
+    for row in _judged_rows(rows, scorers_of(paraphraser, critic), settings, unchecked, FREE, [critic]):
         assert not any(c.method == "continuation" for c in row.candidates)
 
 
@@ -115,8 +115,8 @@ def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, r
 def test_the_floor_of_the_forward_score_holds_for_candidates_that_are_added_here(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     floor = replace(SETTINGS, pool=40, min_forward=-0.5)
-    found = list(_judged_rows(rows, scorers_of(paraphraser), floor, unchecked, FREE, [rewriter]))
-    added = [c for row in found for c in row.candidates if c.method == "beam"]
+    results = list(_judged_rows(rows, scorers_of(paraphraser), floor, unchecked, FREE, [rewriter]))
+    added = [c for row in results for c in row.candidates if c.method == "beam"]
     assert any(c.reason == "forward" for c in added)
     assert all(c.scores.translation_score >= -0.5 for c in added if c.reason is None)
 
@@ -124,9 +124,9 @@ def test_the_floor_of_the_forward_score_holds_for_candidates_that_are_added_here
 def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     before = [[c.text for c in row.candidates] for row in rows]
-    none = replace(SETTINGS, pool=40, rewrites=0)
-    found = list(_judged_rows(rows, scorers_of(paraphraser), none, unchecked, FREE, [rewriter]))
-    assert [[c.text for c in row.candidates] for row in found] == before
+    settings = replace(SETTINGS, pool=40, rewrites=0)
+    results = list(_judged_rows(rows, scorers_of(paraphraser), settings, unchecked, FREE, [rewriter]))
+    assert [[c.text for c in row.candidates] for row in results] == before
 
 
 def test_two_translators_of_english_have_the_starter_as_rewriter_and_one_model_has_none(paraphraser):

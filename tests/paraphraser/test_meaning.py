@@ -25,11 +25,11 @@ def say(body):
 
 
 def paraphraser_of(server, folder, **changed):
-    kept = str(folder / "kept.sqlite")
-    lm = PromptedModel(model=MODEL, server=server.url, reply_cache=kept)
-    own = {name: changed.pop(name) for name in ("settings",) if name in changed}
-    on_server = {"server": server.url, "reply_cache": kept} if "rubric" in changed else {}
-    return toolkit.Paraphraser(lm=lm, meaning=MeaningModels(**changed, **on_server), **own)
+    reply_cache = str(folder / "kept.sqlite")
+    lm = PromptedModel(model=MODEL, server=server.url, reply_cache=reply_cache)
+    options = {name: changed.pop(name) for name in ("settings",) if name in changed}
+    on_server = {"server": server.url, "reply_cache": reply_cache} if "rubric" in changed else {}
+    return toolkit.Paraphraser(lm=lm, meaning=MeaningModels(**changed, **on_server), **options)
 
 
 def test_a_judge_on_a_server_refuses_and_ranks(tmp_path):
@@ -40,20 +40,20 @@ def test_a_judge_on_a_server_refuses_and_ranks(tmp_path):
             text: (float(grade), "rubric" if grade < 4 else None) for text, grade in GRADES.items()
         }
         by_rubric = replace(paraphraser.settings, rank_by="rubric")
-        other = paraphraser_of(server, tmp_path, rubric=MODEL, settings=by_rubric)
-        assert other.paraphrase(TEXTS, n=3) == [sorted(GRADES, key=GRADES.__getitem__, reverse=True)]
-        asked = len(server.asked)
-        assert pickle.loads(pickle.dumps(other)).paraphrase(TEXTS, n=3) == other.paraphrase(TEXTS, n=3)
-        assert len(server.asked) == asked, "nothing is asked twice"
+        ranker = paraphraser_of(server, tmp_path, rubric=MODEL, settings=by_rubric)
+        assert ranker.paraphrase(TEXTS, n=3) == [sorted(GRADES, key=GRADES.__getitem__, reverse=True)]
+        count = len(server.asked)
+        assert pickle.loads(pickle.dumps(ranker)).paraphrase(TEXTS, n=3) == ranker.paraphrase(TEXTS, n=3)
+        assert len(server.asked) == count, "nothing is asked twice"
 
 
 def test_entailment_is_measured_of_what_is_left(tmp_path):
     path = saved_cross_encoder(tmp_path / "nli")
     with chat_server(say=say) as server:
         free = paraphraser_of(server, tmp_path, nli=path).candidates(TEXTS, n=3, avoid=["left"])[0]
-        measured = {c.text: c.scores.entailment for c in free}
-        assert {text for text, score in measured.items() if score is None} == {t for t in GRADES if "left" in t}
-        (score,) = (score for score in measured.values() if score is not None)
+        entailments = {c.text: c.scores.entailment for c in free}
+        assert {text for text, score in entailments.items() if score is None} == {t for t in GRADES if "left" in t}
+        (score,) = (score for score in entailments.values() if score is not None)
         strict = paraphraser_of(server, tmp_path, nli=path, min_entailment=min(1.0, score + 1e-5))
         assert [c.reason for c in strict.candidates(TEXTS, n=3)[0]].count("entailment") >= 1
         by_score = replace(strict.settings, rank_by="entailment")

@@ -54,69 +54,74 @@ def test_a_text_gets_a_mark_if_the_model_was_trained_on_marked_texts(marked, exp
     (tmp_path / "model" / "measured.json").write_text(json.dumps({"lang": "en", "marked": marked}))
     read, whole = [], module._paraphrase_rows
 
-    def seen(rows, *others):
+    def paraphrase_rows(rows, *arguments):
         rows = list(rows)
         read.extend(row.source for row in rows)
-        return whole(rows, *others)
+        return whole(rows, *arguments)
 
-    monkeypatch.setattr(module, "_paraphrase_rows", seen)
+    monkeypatch.setattr(module, "_paraphrase_rows", paraphrase_rows)
     Paraphraser(str(tmp_path / "model"), settings=SETTINGS, dtype="float32").paraphrase(["it is late"])
     assert read == [expected]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_text_gets_other_texts_in_order(paraphraser, method):
-    found = paraphraser.paraphrase(TEXTS, method=method)
-    assert len(found) == len(TEXTS) and max(map(len, found)) == 3
-    assert sum(map(len, found)) > 2 * len(TEXTS), "a test that finds nothing would pass"
-    for text, some in zip(TEXTS, found, strict=True):
-        keys = [match_key(one) for one in some]
+    results = paraphraser.paraphrase(TEXTS, method=method)
+    assert len(results) == len(TEXTS) and max(map(len, results)) == 3
+    assert sum(map(len, results)) > 2 * len(TEXTS), "a test that finds nothing would pass"
+    for text, paraphrases in zip(TEXTS, results, strict=True):
+        keys = [match_key(paraphrase) for paraphrase in paraphrases]
         assert match_key(text) not in keys and len(set(keys)) == len(keys)
-        assert all(one.strip() for one in some)
+        assert all(paraphrase.strip() for paraphrase in paraphrases)
 
 
 @pytest.mark.slow
 def test_a_text_has_the_same_paraphrases_in_any_batch(paraphraser, monkeypatch):
-    found = paraphraser.paraphrase(TEXTS, seed=4)
+    results = paraphraser.paraphrase(TEXTS, seed=4)
     alone = [paraphraser.paraphrase([text], seed=4)[0] for text in TEXTS]
-    agree = sum(set(one) == set(other) for one, other in zip(found, alone, strict=True))
+    agree = sum(set(first) == set(second) for first, second in zip(results, alone, strict=True))
     assert agree >= len(TEXTS) - 1, "rounding turns few draws"
     monkeypatch.setattr(module, "CHUNK", 5)
     assert len(paraphraser.paraphrase(iter([*TEXTS, TEXTS[0]]))) == len(TEXTS) + 1
     twice = paraphraser.paraphrase([TEXTS[0], TEXTS[0]])
     assert twice[0] == twice[1]
-    assert paraphraser.paraphrase(TEXTS, seed=5) != found
+    assert paraphraser.paraphrase(TEXTS, seed=5) != results
 
 
 def test_candidates_have_scores_and_reasons(paraphraser):
-    for text, some in zip(TEXTS, paraphraser.candidates(TEXTS, n=2, max_iou=0.9), strict=True):
-        ranks = [one.rank for one in some if one.rank is not None]
+    for text, candidates in zip(TEXTS, paraphraser.candidates(TEXTS, n=2, max_iou=0.9), strict=True):
+        ranks = [candidate.rank for candidate in candidates if candidate.rank is not None]
         assert ranks == list(range(len(ranks))) and len(ranks) <= 2
-        assert [one.rank for one in some[: len(ranks)]] == ranks, "the paraphrases come first"
-        for one in some:
-            assert (one.rank is None) == (one.reason is not None)
-            if one.rank is not None:
-                assert one.scores.dual is not None and one.scores.dual < 0
-                assert one.scores.intersection_over_union <= 0.9 and -1 <= one.scores.semantic <= 1
-            if one.reason == "copy":
-                assert match_key(one.text) == match_key(text)
+        assert [candidate.rank for candidate in candidates[: len(ranks)]] == ranks, "the paraphrases come first"
+        for candidate in candidates:
+            assert (candidate.rank is None) == (candidate.reason is not None)
+            if candidate.rank is not None:
+                assert candidate.scores.dual is not None and candidate.scores.dual < 0
+                assert candidate.scores.intersection_over_union <= 0.9 and -1 <= candidate.scores.semantic <= 1
+            if candidate.reason == "copy":
+                assert match_key(candidate.text) == match_key(text)
 
 
 def test_both_methods_of_sampling_draw_equally_many(paraphraser):
-    most = {}
+    maximum = {}
     for method in ("sample", "top_p"):
-        drawn = [sum(one.draws for one in some) for some in paraphraser.candidates(TEXTS, method=method)]
-        most[method] = max(drawn)
-    assert most["sample"] == most["top_p"] == SETTINGS.constraint_sets * SETTINGS.samples_per_set
+        draws = [
+            sum(candidate.draws for candidate in candidates)
+            for candidates in paraphraser.candidates(TEXTS, method=method)
+        ]
+        maximum[method] = max(draws)
+    assert maximum["sample"] == maximum["top_p"] == SETTINGS.constraint_sets * SETTINGS.samples_per_set
 
 
 @pytest.mark.slow
 def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_needs_it(paraphraser, monkeypatch):
     def scored(**changed):
         monkeypatch.setattr(paraphraser, "settings", replace(SETTINGS, **changed))
-        found = paraphraser.candidates(TEXTS, n=2)
-        assert sum(one.rank is not None for some in found for one in some) > len(TEXTS)
-        return [sum(one.scores.backward_logprob is not None for one in some) for some in found]
+        results = paraphraser.candidates(TEXTS, n=2)
+        assert sum(candidate.rank is not None for candidates in results for candidate in candidates) > len(TEXTS)
+        return [
+            sum(candidate.scores.backward_logprob is not None for candidate in candidates) for candidates in results
+        ]
 
     assert max(scored()) > 4
     assert max(scored(pool=2)) == 4
@@ -128,32 +133,32 @@ def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_nee
 def test_what_is_avoided_is_not_said_and_what_is_required_is(paraphraser):
     words = [text.split()[-1].strip(".!?") for text in TEXTS]
     for method in METHODS:
-        for word, some in zip(
+        for word, texts in zip(
             words, paraphraser.paraphrase(TEXTS, method=method, avoid=[[w] for w in words]), strict=True
         ):
-            assert not any(times_said(one, word) for one in some)
-    found = paraphraser.paraphrase(TEXTS, require=["often"], avoid=["the"])
-    assert sum(map(len, found)) > len(TEXTS)
-    assert all(times_said(one, "often") and not times_said(one, "the") for some in found for one in some)
+            assert not any(times_said(text, word) for text in texts)
+    results = paraphraser.paraphrase(TEXTS, require=["often"], avoid=["the"])
+    assert sum(map(len, results)) > len(TEXTS)
+    assert all(times_said(text, "often") and not times_said(text, "the") for texts in results for text in texts)
 
 
 def test_the_form_of_a_text_stays(paraphraser):
     upper, lower, spaced = paraphraser.paraphrase([TEXTS[3].upper(), TEXTS[3].lower(), f"  {TEXTS[3]}\n"])
-    assert upper and all(one.isupper() for one in upper)
-    assert lower and all(one.islower() for one in lower)
-    assert spaced and all(one.startswith("  ") and one.endswith("\n") for one in spaced)
+    assert upper and all(text.isupper() for text in upper)
+    assert lower and all(text.islower() for text in lower)
+    assert spaced and all(text.startswith("  ") and text.endswith("\n") for text in spaced)
 
 
 @pytest.mark.slow
 def test_a_text_that_is_too_long_is_paraphrased_by_sentence(paraphraser):
     long = "  ".join(TEXTS * 3) + "\n\n12345.\n"
     assert len(paraphraser.model.source.encode([long])[0]) > paraphraser.limit
-    (found,) = paraphraser.candidates([long], n=2)
-    assert [one.rank for one in found] == [0, 1] and found[0].scores.dual < 0
-    assert all(one.text.endswith("\n\n12345.\n") and one.text != long for one in found)
+    (candidates,) = paraphraser.candidates([long], n=2)
+    assert [candidate.rank for candidate in candidates] == [0, 1] and candidates[0].scores.dual < 0
+    assert all(candidate.text.endswith("\n\n12345.\n") and candidate.text != long for candidate in candidates)
     word = TEXTS[4].split()[-1].strip(".!?")
-    (found,) = paraphraser.paraphrase([long], n=1, require=[word])
-    assert found and times_said(found[0], word)
+    (paraphrases,) = paraphraser.paraphrase([long], n=1, require=[word])
+    assert paraphrases and times_said(paraphrases[0], word)
 
 
 def test_texts_without_letters_have_no_paraphrase(paraphraser):
@@ -228,9 +233,9 @@ def test_texts_of_another_language_warn_once(paraphraser):
     ],
 )
 def test_a_paraphraser_that_cannot_be_is_one_line(options, message):
-    given = {"model": str(folder() / "de-en"), "lang": "en", **options}
+    arguments = {"model": str(folder() / "de-en"), "lang": "en", **options}
     with pytest.raises(ValueError) as error:
-        Paraphraser(**given)
+        Paraphraser(**arguments)
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
 
 
@@ -244,8 +249,8 @@ def test_where_nothing_measures_meaning_a_line_says_so_once(capsys):
     module._tell_unmeasured.cache_clear()
     for _ in range(2):
         Paraphraser(str(folder() / "de-en"), lang="de", settings=SETTINGS, dtype="float32")
-    said = "no sentence encoder for 'de': what paraphrases mean is not measured; give an encoder\n"
-    assert capsys.readouterr().err == said
+    message = "no sentence encoder for 'de': what paraphrases mean is not measured; give an encoder\n"
+    assert capsys.readouterr().err == message
     Paraphraser(str(folder() / "de-en"), lang="en", settings=SETTINGS, dtype="float32")
     assert capsys.readouterr().err == ""
 

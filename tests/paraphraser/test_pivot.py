@@ -22,9 +22,9 @@ def test_it_paraphrases_by_way_of_the_other_language(paraphraser):
     texts = [text for _, text in pairs(4)]
     results = paraphraser.candidates(texts)
     for candidates in results:
-        chosen = [c for c in candidates if c.rank is not None]
-        assert [c.rank for c in chosen] == list(range(len(chosen)))
-        assert all(c.method == "pivot" and c.scores.dual is not None for c in chosen)
+        paraphrases = [c for c in candidates if c.rank is not None]
+        assert [c.rank for c in paraphrases] == list(range(len(paraphrases)))
+        assert all(c.method == "pivot" and c.scores.dual is not None for c in paraphrases)
     assert any(results) and paraphraser.paraphrase(texts[:1])[0] == [c.text for c in results[0] if c.rank is not None]
 
 
@@ -50,13 +50,32 @@ def test_its_name_loads_it_again(paraphraser):
 
 def test_required_and_avoided_words_hold(paraphraser):
     text = pairs(3)[2][1]
-    assert all("house" in said.lower() for said in paraphraser.paraphrase([text], require=["house"])[0])
+    assert all("house" in output.lower() for output in paraphraser.paraphrase([text], require=["house"])[0])
     first = paraphraser.paraphrase([text])[0][0].split()[0].lower().strip(".,")
-    assert all(first not in said.lower().split() for said in paraphraser.paraphrase([text], avoid=[first])[0])
+    assert all(first not in output.lower().split() for output in paraphraser.paraphrase([text], avoid=[first])[0])
+
+
+def test_what_two_translators_do_not_have_is_refused(paraphraser):
+    with pytest.raises(ValueError, match="wanted method auto, sample or beam for two translators, got 'top_p'"):
+        paraphraser.paraphrase(["We sleep."], method="top_p")
+    with pytest.raises(ValueError, match=r"wanted no template for two translators, got '\(S \(NP\)\)'"):
+        paraphraser.paraphrase(["We sleep."], template="(S (NP))")
+
+
+@pytest.mark.parametrize("lang", ["en", "EN", "en-US", "eng"])
+def test_any_code_of_english_takes_what_is_installed_for_it(monkeypatch, lang):
+    langs = []
+
+    def models(name, lang):
+        langs.append(lang)
+        return [STARTER]
+
+    monkeypatch.setattr("toolkit.paraphraser.paraphraser.models_of", models)
+    assert toolkit.Paraphraser(lang=lang).lang == "en" and langs == ["en"]
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"pivot": ("a",)}, "wanted two translators as pivot, there and back, got 1: a"),
         ({"pivot": "starter/en-de"}, "two translators as pivot"),
@@ -67,9 +86,9 @@ def test_required_and_avoided_words_hold(paraphraser):
         ({"pivot": ("starter/de-en", "starter/en-de"), "lang": "en"}, "reads de and writes en"),
     ],
 )
-def test_what_is_no_pivot_is_refused_in_one_line(given, message):
+def test_what_is_no_pivot_is_refused_in_one_line(options, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")) as error:
-        toolkit.Paraphraser(**given)
+        toolkit.Paraphraser(**options)
     assert "\n" not in str(error.value)
 
 

@@ -20,9 +20,9 @@ def outputs(*texts):
 
 
 def paraphraser_of(server, folder, **changed):
-    own = {name: changed.pop(name) for name in ("lang", "encoder", "backward", "settings") if name in changed}
+    options = {name: changed.pop(name) for name in ("lang", "encoder", "backward", "settings") if name in changed}
     prompted = PromptedModel(model=MODEL, server=server.url, reply_cache=str(folder / "kept.sqlite"), **changed)
-    return toolkit.Paraphraser(lm=prompted, **own)
+    return toolkit.Paraphraser(lm=prompted, **options)
 
 
 def reasons(candidates):
@@ -32,13 +32,13 @@ def reasons(candidates):
 def test_texts_get_paraphrases_in_their_own_form(tmp_path):
     with chat_server() as server:
         paraphraser = paraphraser_of(server, tmp_path)
-        found = paraphraser.paraphrase(TEXTS, n=2)
-        assert [len(texts) for texts in found] == [2, 2, 2]
-        assert all(text.islower() and "?" not in text for text in found[1]), "the user's own case and marks"
-        assert all("$5" in text for text in found[2])
+        paraphrases = paraphraser.paraphrase(TEXTS, n=2)
+        assert [len(texts) for texts in paraphrases] == [2, 2, 2]
+        assert all(text.islower() and "?" not in text for text in paraphrases[1]), "the user's own case and marks"
+        assert all("$5" in text for text in paraphrases[2])
         assert paraphraser.name == MODEL and len(server.asked) == 3
         assert paraphraser.paraphrase(TEXTS, n=1) and len(server.asked) == 3, "fewer paraphrases ask for nothing"
-        assert pickle.loads(pickle.dumps(paraphraser)).paraphrase(TEXTS, n=2) == found and len(server.asked) == 3
+        assert pickle.loads(pickle.dumps(paraphraser)).paraphrase(TEXTS, n=2) == paraphrases and len(server.asked) == 3
         paraphraser.paraphrase(TEXTS, n=4)
         assert len(server.asked) == 6, "more ask for the replies that are not there"
         paraphraser_of(server, tmp_path, temperature=0.0).paraphrase(TEXTS, n=4)
@@ -46,18 +46,18 @@ def test_texts_get_paraphrases_in_their_own_form(tmp_path):
 
 
 def test_guards_floors_and_constraints_refuse_what_it_says(tmp_path):
-    said = outputs("Tom bought 4 books for $5.", "Tom didn't buy 3 books for $5.", "Cheese is good for 3 and $5, Tom.",
+    say = outputs("Tom bought 4 books for $5.", "Tom didn't buy 3 books for $5.", "Cheese is good for 3 and $5, Tom.",
                    "Tom purchased 3 books for $5.", "Tom bought 3 books for $5.", "Tom got 3 books for 5.")  # fmt: skip
-    with chat_server(say=said) as server:
+    with chat_server(say=say) as server:
         paraphraser = paraphraser_of(server, tmp_path)
-        found = reasons(paraphraser.candidates(TEXTS[2:], n=3, min_semantic=0.7)[0])
-        assert found["Tom purchased 3 books for $5."] is None
-        assert found["Tom bought 4 books for $5."] == "number" and found["Tom got 3 books for 5."] == "quantity_lost"
-        assert found["Tom didn't buy 3 books for $5."] == "negation"
-        assert found["Cheese is good for 3 and $5, Tom."] == "semantic"
-        assert found["Tom bought 3 books for $5."] is not None, "a copy"
-        found = reasons(paraphraser.candidates(TEXTS[2:], avoid=["purchased"])[0])
-        assert found["Tom purchased 3 books for $5."] == "constraint_unmet"
+        result = reasons(paraphraser.candidates(TEXTS[2:], n=3, min_semantic=0.7)[0])
+        assert result["Tom purchased 3 books for $5."] is None
+        assert result["Tom bought 4 books for $5."] == "number" and result["Tom got 3 books for 5."] == "quantity_lost"
+        assert result["Tom didn't buy 3 books for $5."] == "negation"
+        assert result["Cheese is good for 3 and $5, Tom."] == "semantic"
+        assert result["Tom bought 3 books for $5."] is not None, "a copy"
+        result = reasons(paraphraser.candidates(TEXTS[2:], avoid=["purchased"])[0])
+        assert result["Tom purchased 3 books for $5."] == "constraint_unmet"
         assert json.loads(server.asked[-1]["messages"][-1]["content"])["avoid"] == ["purchased"]
         assert paraphraser.paraphrase(TEXTS[2:], require=["purchased"]) == [["Tom purchased 3 books for $5."]]
 
@@ -71,13 +71,13 @@ def test_refusals_and_cut_replies_have_a_reason(tmp_path):
 
 def test_the_paragraphs_of_a_text_are_asked_for_with_those_around_them(tmp_path):
     with chat_server() as server:
-        (found,) = paraphraser_of(server, tmp_path).paraphrase(["He left the house.\n\nShe stayed there."])
-        asked = [json.loads(sent["messages"][-1]["content"]) for sent in server.asked]
-        assert {(one["text"], one["before"], one["after"]) for one in asked} == {
+        (paraphrases,) = paraphraser_of(server, tmp_path).paraphrase(["He left the house.\n\nShe stayed there."])
+        contents = [json.loads(request["messages"][-1]["content"]) for request in server.asked]
+        assert {(content["text"], content["before"], content["after"]) for content in contents} == {
             ("He left the house.", "", "She stayed there."),
             ("She stayed there.", "He left the house.", ""),
         }
-        assert found[0].count("\n\n") == 1 and "left the house" in found[0]
+        assert paraphrases[0].count("\n\n") == 1 and "left the house" in paraphrases[0]
 
 
 def test_chinese(tmp_path):
@@ -167,18 +167,18 @@ def test_augment_says_nothing_that_is_to_be_avoided(tmp_path):
 
 def test_it_is_told_the_pieces_of_a_text_and_refused_without_them(tmp_path):
     text = "Please mail jo@example.org about {item} today."
-    said = outputs("Today, mail jo@example.org about {item}, please.", "Today, mail Jo about {item}, please.",
+    say = outputs("Today, mail jo@example.org about {item}, please.", "Today, mail Jo about {item}, please.",
                    "Mail jo@example.org about it today, please.",
                    "Mail jo@example.org, jo@example.org of {item} now.")  # fmt: skip
-    with chat_server(say=said) as server:
+    with chat_server(say=say) as server:
         paraphraser = paraphraser_of(server, tmp_path)
-        found = reasons(paraphraser.candidates([text], n=4, min_semantic=-1.0)[0])
-        asked = json.loads(server.asked[0]["messages"][-1]["content"])
-        assert asked["text"] == text and set(asked["require"]) == {"jo@example.org", "{item}"}
-        assert found["Today, mail jo@example.org about {item}, please."] is None
-        assert found["Today, mail Jo about {item}, please."] == "mail_lost"
-        assert found["Mail jo@example.org about it today, please."] == "placeholder_lost"
-        assert found["Mail jo@example.org, jo@example.org of {item} now."] == "mail_lost", "said too often"
+        result = reasons(paraphraser.candidates([text], n=4, min_semantic=-1.0)[0])
+        content = json.loads(server.asked[0]["messages"][-1]["content"])
+        assert content["text"] == text and set(content["require"]) == {"jo@example.org", "{item}"}
+        assert result["Today, mail jo@example.org about {item}, please."] is None
+        assert result["Today, mail Jo about {item}, please."] == "mail_lost"
+        assert result["Mail jo@example.org about it today, please."] == "placeholder_lost"
+        assert result["Mail jo@example.org, jo@example.org of {item} now."] == "mail_lost", "said too often"
         assert all(paraphraser.paraphrase([text], n=4)[0])
 
 
@@ -186,14 +186,14 @@ def test_it_reads_the_sentence_before_in_a_document(tmp_path):
     text = "# The door\n\nShe closed **it** today. He left for www.example.org then.\n\n- It was late.\n"
     with chat_server() as server:
         document = paraphraser_of(server, tmp_path).paraphrase_document(text, "markdown")
-        asked = [json.loads(sent["messages"][-1]["content"]) for sent in server.asked]
-        assert {(one["text"], one.get("before", "")) for one in asked} == {
+        contents = [json.loads(request["messages"][-1]["content"]) for request in server.asked]
+        assert {(content["text"], content.get("before", "")) for content in contents} == {
             ("The door", ""),
             ("She closed **it** today.", "The door"),
             ("He left for www.example.org then.", "She closed **it** today."),
             ("It was late.", "He left for www.example.org then."),
         }
-        required = {one["text"]: one["require"] for one in asked if one.get("require")}
+        required = {content["text"]: content["require"] for content in contents if content.get("require")}
         assert required["He left for www.example.org then."] == ["www.example.org"]
         assert "**it**" in document.texts[0] and document.texts[0].count("www.example.org") == 1
         assert document.sentences == 4 and len(document.unchanged) < 3

@@ -10,9 +10,11 @@ import pytest
 
 from tests.tiny import folder
 from toolkit.clean.marks import EXACT, compiled_for
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.paraphraser._beside import _around
 from toolkit.paraphraser._masked import _masked
-from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.form import plain
+from toolkit.paraphraser.paraphraser import NEAR, Paraphraser, _lost_reason, _near, _Part
 from toolkit.paraphraser.protect import CLASSES, LOST, PAIR, PATTERNS, kept_pieces, lost_piece
 from toolkit.paraphraser.settings import Paraphrasing
 
@@ -55,10 +57,10 @@ def paraphraser():
 def test_a_piece_is_found_whole_and_has_its_class(kind, piece):
     for frame in FRAMES:
         text = frame.replace("{}", piece)
-        found = kept_pieces(text, CLASSES, [OWN_PATTERN])
-        assert [(one.kind, one.text) for one in found] == [(kind, piece)] * text.count(piece), text
-        assert all(text[one.begin : one.end] == one.text for one in found)
-        assert not [one for one in kept_pieces(text, [c for c in CLASSES if c != kind]) if one.text == piece]
+        matches = kept_pieces(text, CLASSES, [OWN_PATTERN])
+        assert [(match.kind, match.text) for match in matches] == [(kind, piece)] * text.count(piece), text
+        assert all(text[match.begin : match.end] == match.text for match in matches)
+        assert not [match for match in kept_pieces(text, [c for c in CLASSES if c != kind]) if match.text == piece]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_spans_of_a_text_make_the_text():
         pieces = kept_pieces(text, CLASSES, [OWN_PATTERN])
         spans = _around(text, pieces, "en")
         assert "".join(text[begin:end] for begin, end, _ in spans) == text
-        assert all(not any(begin < one.begin < end < one.end for one in pieces) for begin, end, _ in spans)
+        assert all(not any(begin < piece.begin < end < piece.end for piece in pieces) for begin, end, _ in spans)
 
 
 def test_what_is_masked_is_restored_and_what_is_lost_is_said():
@@ -96,8 +98,8 @@ def test_what_is_masked_is_restored_and_what_is_lost_is_said():
             masked = _masked(text, pieces, is_asked)
             assert masked.restored(masked.text)[0].count(piece) == text.count(piece), (text, masked.text)
             assert masked.restored(masked.text.lower())[0].count(piece) == text.count(piece)
-            lost = masked.restored("It was late.")[1]
-            assert lost is not None and lost.reason == f"{kind}_lost" and lost.reason in LOST
+            loss = masked.restored("It was late.")[1]
+            assert loss is not None and loss.reason == f"{kind}_lost" and loss.reason in LOST
             assert masked.restored(f"{masked.text} {masked.text}")[1] is not None, "said too often"
 
 
@@ -120,17 +122,44 @@ def test_each_output_has_each_piece_or_the_text_says_what_it_lacks(paraphraser):
     cases = CASES[::3]
     texts = [frame.replace("{}", piece) for _, piece, frame in cases]
     outputs = paraphraser.candidates(texts, progress=False)
-    written = 0
+    count = 0
     for (kind, piece, _), text, candidates in zip(cases, texts, outputs, strict=True):
         for candidate in candidates:
             if candidate.rank is None:
                 lacks = candidate.text.count(piece) < text.count(piece)
                 assert not lacks or candidate.reason in {f"{kind}_lost", *REFUSED_WHOLE}, (text, candidate)
                 continue
-            written += 1
+            count += 1
             assert candidate.text.count(piece) == text.count(piece), (kind, text, candidate.text)
-    assert written > 10
+    assert count > 10
     assert any(candidate.reason in LOST for candidates in outputs for candidate in candidates)
+
+
+def test_a_piece_that_contains_an_avoided_phrase_leaves_its_text_alone_without_a_paraphrase(paraphraser):
+    texts = ["We sleep in the house.", "It costs $5 today."]
+    results = paraphraser.candidates(texts, avoid=["dollars"])
+    assert len(results) == 2
+    assert not any(c.rank is not None and "dollars" in c.text for candidates in results for c in candidates)
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 10), (3000, 3010), (6000, 6010)])
+def test_a_language_model_reads_what_is_near(begin, end):
+    text = ("word " * 2000)[:6010]
+    before, after = _near("Before. ", text, begin, end)
+    assert (before is None or len(before) <= NEAR) and (after is None or len(after) <= NEAR)
+    assert (before or "").startswith("Before." if begin == 0 else "word") and (after is None) == (end == len(text))
+    assert set((before or "").split()) <= {"Before.", "word"} and set((after or "").split()) <= {"word"}
+
+
+def test_a_lost_piece_is_known_before_the_best_are_chosen():
+    text = "Write to jo@example.org today."
+    masked = _masked(text, kept_pieces(text, CLASSES, ()), False, (), lambda piece: False)
+    part = _Part(text, masked, form=plain(masked.text, "en", True, False, masked.rest)[1])
+    assert _lost_reason({"a": part}, "a", masked.text) is None
+    assert _lost_reason({"a": part}, "a", "Write today.") == "mail_lost"
+    assert _lost_reason({"a": replace(part, constraints=ConstraintSet((), ("today",)))}, "a", masked.text) == (
+        "constraint_unmet"
+    )
 
 
 def test_classes_are_on_and_off(paraphraser):
@@ -178,12 +207,12 @@ def test_one_string_is_no_list(paraphraser):
     ],
 )
 def test_texts_that_have_the_words_which_stand_in(text, pieces):
-    found = [piece for piece in kept_pieces(text, CLASSES) if piece.text in pieces]
-    masked = _masked(text, found, False)
-    assert [piece.text for piece in found] == pieces
-    restored, lost = masked.restored(masked.text)
-    assert lost is None and restored == text
-    swapped = _masked(text, found, False).restored(" and ".join(reversed([name for name, _ in masked.readings])))
+    matches = [piece for piece in kept_pieces(text, CLASSES) if piece.text in pieces]
+    masked = _masked(text, matches, False)
+    assert [piece.text for piece in matches] == pieces
+    output, loss = masked.restored(masked.text)
+    assert loss is None and output == text
+    swapped = _masked(text, matches, False).restored(" and ".join(reversed([name for name, _ in masked.readings])))
     assert swapped[0] == " and ".join(reversed(pieces)), "each word is of its own piece"
 
 
@@ -259,6 +288,6 @@ def test_pieces_end_where_letters_without_spaces_begin(text, pieces):
 def test_a_required_word_is_not_said_by_a_longer_word_of_an_address(phrase, is_required):
     text = "Open the port at https://example.org/support before noon."
     (paraphrases,) = Paraphraser("starter/paraphraser").paraphrase([text], n=5, require=[phrase])
-    assert paraphrases and all("https://example.org/support" in said for said in paraphrases)
-    without_address = [said.replace("https://example.org/support", "") for said in paraphrases]
-    assert not is_required or all("port" in said.lower().split() for said in without_address)
+    assert paraphrases and all("https://example.org/support" in paraphrase for paraphrase in paraphrases)
+    without_address = [paraphrase.replace("https://example.org/support", "") for paraphrase in paraphrases]
+    assert not is_required or all("port" in paraphrase.lower().split() for paraphrase in without_address)

@@ -15,7 +15,7 @@ TEXTS = [reference for _, reference in pairs(200)]
 
 
 @pytest.fixture
-def parsed(tmp_path):
+def parser_name(tmp_path):
     """The trees of every second text, as another parser may have written them."""
     path = tmp_path / "trees.tsv"
     trees = ("(ROOT (S (NP (DT a)) (VP (VB b) (NP c)) (. .)))", "")
@@ -23,17 +23,17 @@ def parsed(tmp_path):
     return f"file:{path}"
 
 
-def test_inputs_get_the_template_of_their_output(parsed, tmp_path):
-    given = [_TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
-    found = with_templates(given, parsed, tmp_path / "templates.json")
-    assert [(one.output, one.weight) for one in found] == [(one.output, 2.0) for one in given]
-    for n, (before, after) in enumerate(zip(given, found, strict=True)):
-        wanted = "An input." if n % 2 or is_plain(before) else "(S (NP) (VP) (.)) An input."
-        assert after.text == wanted
-    Path(parsed.removeprefix("file:")).unlink()
-    assert with_templates(given, parsed, tmp_path / "templates.json") == found, "the parser is not asked again"
-    plain = sum(map(is_plain, given))
-    assert 0 < plain < 3 * len(given) / PLAIN
+def test_inputs_get_the_template_of_their_output(parser_name, tmp_path):
+    inputs = [_TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
+    results = with_templates(inputs, parser_name, tmp_path / "templates.json")
+    assert [(pair.output, pair.weight) for pair in results] == [(pair.output, 2.0) for pair in inputs]
+    for n, (before, after) in enumerate(zip(inputs, results, strict=True)):
+        expected = "An input." if n % 2 or is_plain(before) else "(S (NP) (VP) (.)) An input."
+        assert after.text == expected
+    Path(parser_name.removeprefix("file:")).unlink()
+    assert with_templates(inputs, parser_name, tmp_path / "templates.json") == results, "the parser is not asked again"
+    plain = sum(map(is_plain, inputs))
+    assert 0 < plain < 3 * len(inputs) / PLAIN
 
 
 def test_a_parser_that_is_not_there_is_one_line(tmp_path):
@@ -53,8 +53,8 @@ def test_a_template_changes_what_is_read_and_not_what_is_scored():
         n=2, rank_by="dual", guards=(), min_semantic=None, pool=0, constraint_sets=1, samples_per_set=8
     )
     paraphraser = Paraphraser(str(folder() / "de-en"), lang="en", settings=settings, dtype="float32")
-    (plain,), (asked,) = (paraphraser.candidates(TEXTS[:1], template=t) for t in (None, "(S (NP) (VP))"))
-    assert {one.text for one in plain} != {one.text for one in asked}
-    scored = [one for one in [*plain, *asked] if one.scores.backward_logprob is not None]
-    tokens = {one.scores.backward_tokens for one in scored}
+    (plain,), (with_template,) = (paraphraser.candidates(TEXTS[:1], template=t) for t in (None, "(S (NP) (VP))"))
+    assert {candidate.text for candidate in plain} != {candidate.text for candidate in with_template}
+    scored = [candidate for candidate in [*plain, *with_template] if candidate.scores.backward_logprob is not None]
+    tokens = {candidate.scores.backward_tokens for candidate in scored}
     assert len(scored) > 4 and len(tokens) == 1, "the tokens of the text alone"

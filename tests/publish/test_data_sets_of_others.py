@@ -70,15 +70,15 @@ def corpus(hub):
 
 
 def run(hub, home, *command):
-    own = environment(hub, home, READER)
-    return subprocess.run([sys.executable, *command], env=own, capture_output=True, text=True, timeout=300)
+    variables = environment(hub, home, READER)
+    return subprocess.run([sys.executable, *command], env=variables, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.slow
 def test_configurations_and_splits_are_named_after_the_id(corpus, tmp_path):
-    done = run(corpus, tmp_path / "home", "-c", CODE, "someone/corpus", "someone/questions")
-    assert done.returncode == 0, done.stderr[-2000:]
-    read = json.loads(done.stdout)
+    process = run(corpus, tmp_path / "home", "-c", CODE, "someone/corpus", "someone/questions")
+    assert process.returncode == 0, process.stderr[-2000:]
+    read = json.loads(process.stdout)
     assert read["triplets"] == [[row["anchor"], row["positive"], [row["negative"]]] for row in TRIPLETS]
     assert read["dev"] == read["short"] == [[TRIPLETS[0]["anchor"]]]
     assert read["questions"] == [["Where can I find it?"]] and sum(read["refused"].values()) == 1
@@ -87,15 +87,15 @@ def test_configurations_and_splits_are_named_after_the_id(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("someone/corpus:triplets:test", "it has the splits train, dev; name one"),
         ("someone/corpus:answers", "answers"),
         ("someone/lost:triplets", "someone/lost"),
     ],
 )
-def test_a_data_set_that_does_not_load_is_named_in_one_line(corpus, tmp_path, name, said):
+def test_a_data_set_that_does_not_load_is_named_in_one_line(corpus, tmp_path, name, message):
     code = f"from toolkit.package.read import read_pairs; list(read_pairs({name!r}))"
-    done = run(corpus, tmp_path / "home", "-c", code)
-    last_line = done.stderr.strip().splitlines()[-1]
-    assert done.returncode == 1 and f"wanted a data set of pairs, got {name}" in last_line and said in last_line
+    process = run(corpus, tmp_path / "home", "-c", code)
+    last_line = process.stderr.strip().splitlines()[-1]
+    assert process.returncode == 1 and f"wanted a data set of pairs, got {name}" in last_line and message in last_line

@@ -22,7 +22,7 @@ DEV = [line.partition("\t")[0] for line in synonyms(3).splitlines()]
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def training_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     (folder / "pairs.tsv").write_text(synonyms(60))
     (folder / "sts" / "benchmark").mkdir(parents=True)
@@ -42,22 +42,22 @@ def trained(tmp_path_factory):
     return folder
 
 
-def flags(trained, output):
-    model = ["--model", str(trained / "model"), "--data", str(trained), "--tasks", "benchmark"]
+def flags(training_folder, output):
+    model = ["--model", str(training_folder / "model"), "--data", str(training_folder), "--tasks", "benchmark"]
     return [*model, "--output_dir", str(output), "--lang", "en", "--license", "cc0-1.0", "--text", "made-up text"]
 
 
 @pytest.fixture(scope="module")
-def packaged(trained, tmp_path_factory):
+def package(training_folder, tmp_path_factory):
     output = tmp_path_factory.mktemp("packaged") / "small"
-    assert main(flags(trained, output)) == 0
+    assert main(flags(training_folder, output)) == 0
     return output
 
 
-def test_float8_has_a_quarter_of_the_bytes_and_nearly_the_same_vectors(trained, tmp_path):
-    measured = package_encoder(
-        str(trained / "model"),
-        str(trained),
+def test_float8_has_a_quarter_of_the_bytes_and_nearly_the_same_vectors(training_folder, tmp_path):
+    record = package_encoder(
+        str(training_folder / "model"),
+        str(training_folder),
         ["benchmark"],
         str(tmp_path / "small"),
         "en",
@@ -65,42 +65,46 @@ def test_float8_has_a_quarter_of_the_bytes_and_nearly_the_same_vectors(trained, 
         "made-up text",
         "float8",
     )
-    one, other = (load_encoder(str(folder)).encode(DEV) for folder in (trained / "model", tmp_path / "small"))
-    cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
-    assert cosines.min() > 0.995 and not np.array_equal(one, other)
+    vectors, float8_vectors = (
+        load_encoder(str(folder)).encode(DEV) for folder in (training_folder / "model", tmp_path / "small")
+    )
+    cosines = (
+        (vectors * float8_vectors).sum(1) / np.linalg.norm(vectors, axis=1) / np.linalg.norm(float8_vectors, axis=1)
+    )
+    assert cosines.min() > 0.995 and not np.array_equal(vectors, float8_vectors)
     assert {str(w.dtype) for w in load_file(tmp_path / "small" / "model.safetensors").values()} == {
         "torch.float8_e4m3fn"
     }
     card = (tmp_path / "small" / "README.md").read_text()
-    figure = measured["evaluation"]["figures"]["STS Benchmark dev"]["value"]
+    figure = record["evaluation"]["figures"]["STS Benchmark dev"]["value"]
     assert f"| small | - | - | {figure:.1f} |" in card and "made-up text" in card and "license: cc0-1.0" in card
     training = json.loads((tmp_path / "small" / "training.json").read_text())
-    assert str(trained) not in json.dumps(training) and training["pairs"] > 0
+    assert str(training_folder) not in json.dumps(training) and training["pairs"] > 0
 
 
-def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packaged):
-    before, after = (load_file(folder / "model.safetensors") for folder in (trained / "model", packaged))
+def test_its_weights_are_those_of_the_training_rounded_to_float16(training_folder, package):
+    before, after = (load_file(folder / "model.safetensors") for folder in (training_folder / "model", package))
     assert before.keys() == after.keys()
     assert all(torch.equal(after[name], before[name].half()) for name in before)
     assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
 
 
-def test_its_figure_is_the_correlation_of_its_cosines(packaged):
-    vectors = load_encoder(str(packaged)).encode(DEV).astype(np.float64)
+def test_its_figure_is_the_correlation_of_its_cosines(package):
+    vectors = load_encoder(str(package)).encode(DEV).astype(np.float64)
     cosines = vectors @ vectors[0] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[0])
     expected = 100 * np.corrcoef(cosines, (5, 3, 0))[0, 1]
-    measured = json.loads((packaged / "measured.json").read_text())
-    figure = measured["evaluation"]["figures"]["STS Benchmark dev"]
+    record = json.loads((package / "measured.json").read_text())
+    figure = record["evaluation"]["figures"]["STS Benchmark dev"]
     assert figure["value"] == pytest.approx(expected, abs=0.01) and figure["signature"].startswith("pearson x100")
-    assert measured["parameters"] == sum(w.numel() for w in load_file(packaged / "model.safetensors").values())
+    assert record["parameters"] == sum(w.numel() for w in load_file(package / "model.safetensors").values())
 
 
-def test_its_card_shows_what_was_measured(packaged):
-    card, measured = (packaged / "README.md").read_text(), json.loads((packaged / "measured.json").read_text())
-    training = json.loads((packaged / "training.json").read_text())
-    size = sum(path.stat().st_size for path in packaged.iterdir() if path.name != "README.md")
-    assert f"{measured['parameters'] / 1e6:.1f}M parameters, stored in float16, {round(size / 1e6, 1)} MB" in card
-    assert f"{measured['evaluation']['figures']['STS Benchmark dev']['value']:.1f} |" in card
+def test_its_card_shows_what_was_measured(package):
+    card, record = (package / "README.md").read_text(), json.loads((package / "measured.json").read_text())
+    training = json.loads((package / "training.json").read_text())
+    size = sum(path.stat().st_size for path in package.iterdir() if path.name != "README.md")
+    assert f"{record['parameters'] / 1e6:.1f}M parameters, stored in float16, {round(size / 1e6, 1)} MB" in card
+    assert f"{record['evaluation']['figures']['STS Benchmark dev']['value']:.1f} |" in card
     assert f"{training['pairs']:,} pairs of {training['texts']:,} distinct sentences" in card
     assert f"Mean loss of each epoch: {training['loss'][0]}." in card and "license: cc0-1.0" in card
     assert f"| rows of the word table | {training['rows']['word']:,} |" in card
@@ -108,35 +112,35 @@ def test_its_card_shows_what_was_measured(packaged):
     assert not {"pairs", "output_dir", "word_vectors", "processes"} & training["settings"].keys()
 
 
-def test_texts_of_evaluation_sets_were_left_out_and_the_card_says_so(trained, packaged):
-    record = json.loads((packaged / "training.json").read_text())
-    (found,) = json.loads((packaged / "contamination.json").read_text())
+def test_texts_of_evaluation_sets_were_left_out_and_the_card_says_so(training_folder, package):
+    record = json.loads((package / "training.json").read_text())
+    (contamination,) = json.loads((package / "contamination.json").read_text())
     assert record["refused"] == {"contaminated": 1} and record["pairs"] == 59
-    assert found["texts"] == 2 and found["texts equal"] == 1
-    assert json.loads((trained / "model" / "contamination.json").read_text()) == [found]
-    assert f"| {found['set']} | {found['revision']} | 2 |" in (packaged / "README.md").read_text()
+    assert contamination["texts"] == 2 and contamination["texts equal"] == 1
+    assert json.loads((training_folder / "model" / "contamination.json").read_text()) == [contamination]
+    assert f"| {contamination['set']} | {contamination['revision']} | 2 |" in (package / "README.md").read_text()
 
 
-def test_a_full_disk_leaves_the_old_package_whole(trained, packaged, capsys):
-    before = {path.name: path.read_bytes() for path in packaged.iterdir()}
+def test_a_full_disk_leaves_the_old_package_whole(training_folder, package, capsys):
+    before = {path.name: path.read_bytes() for path in package.iterdir()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
-        assert main(flags(trained, packaged)) == 1
+        assert main(flags(training_folder, package)) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("parabank package encoder: ") and "make room" in error
-    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
-    assert list(packaged.parent.iterdir()) == [packaged]
+    assert {path.name: path.read_bytes() for path in package.iterdir()} == before
+    assert list(package.parent.iterdir()) == [package]
 
 
-def test_the_command_prints_its_figures(trained, packaged, capsys):
-    measured = json.loads((packaged / "measured.json").read_text())
-    assert main(flags(trained, packaged)) == 0, "its own folder is written again"
-    value = measured["evaluation"]["figures"]["STS Benchmark dev"]["value"]
-    assert capsys.readouterr().out == f"{packaged}, 0.0 MB: STS Benchmark dev {value:.1f}\n"
-    assert json.loads((packaged / "measured.json").read_text()) == measured
+def test_the_command_prints_its_figures(training_folder, package, capsys):
+    record = json.loads((package / "measured.json").read_text())
+    assert main(flags(training_folder, package)) == 0, "its own folder is written again"
+    value = record["evaluation"]["figures"]["STS Benchmark dev"]["value"]
+    assert capsys.readouterr().out == f"{package}, 0.0 MB: STS Benchmark dev {value:.1f}\n"
+    assert json.loads((package / "measured.json").read_text()) == record
 
 
 def test_a_folder_that_was_not_trained_here_is_refused(tmp_path):
@@ -144,27 +148,27 @@ def test_a_folder_that_was_not_trained_here_is_refused(tmp_path):
         package_encoder(str(tmp_path), str(tmp_path), ["benchmark"], str(tmp_path / "x"), "en", "cc0-1.0", "text")
 
 
-def test_the_librarys_own_trainer_trains_our_module(trained, tmp_path):
-    encoder = load_encoder(str(trained / "model"))
+def test_the_librarys_own_trainer_trains_our_module(training_folder, tmp_path):
+    encoder = load_encoder(str(training_folder / "model"))
     before = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
-    one, other = zip(*(line.split("\t") for line in synonyms(16).splitlines()), strict=True)
+    first, second = zip(*(line.split("\t") for line in synonyms(16).splitlines()), strict=True)
     SentenceTransformerTrainer(
         model=encoder,
         args=SentenceTransformerTrainingArguments(str(tmp_path), max_steps=1, report_to="none", use_cpu=True),
-        train_dataset=Dataset.from_dict({"one": one, "other": other}),
+        train_dataset=Dataset.from_dict({"one": first, "other": second}),
         loss=MultipleNegativesRankingLoss(encoder),
     ).train()
     assert all(not before[name].equal(weight) for name, weight in encoder.named_parameters())
 
 
-def test_an_encoder_is_packaged_without_evaluation_sets_and_says_so(trained, tmp_path, capsys, monkeypatch):
-    own = flags(trained, tmp_path / "plain")
-    at = own.index("--data")
-    assert main(own[:at] + own[at + 2 :]) == 0
+def test_an_encoder_is_packaged_without_evaluation_sets_and_says_so(training_folder, tmp_path, capsys, monkeypatch):
+    arguments = flags(training_folder, tmp_path / "plain")
+    at = arguments.index("--data")
+    assert main(arguments[:at] + arguments[at + 2 :]) == 0
     assert capsys.readouterr().out.endswith("MB: not measured, for want of --data\n")
     assert "It was measured on no evaluation set." in (tmp_path / "plain" / "README.md").read_text()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert publish_model([str(tmp_path / "plain"), "someone/plain", "--version", "1.0.0", "--dry_run"]) == 0
-    shown = capsys.readouterr()
-    assert " new, 0 changed" in shown.out and shown.out.endswith("dry run: nothing was sent\n")
-    assert shown.err == "someone/plain: the Hub cannot be reached, so every file is shown as new\n"
+    streams = capsys.readouterr()
+    assert " new, 0 changed" in streams.out and streams.out.endswith("dry run: nothing was sent\n")
+    assert streams.err == "someone/plain: the Hub cannot be reached, so every file is shown as new\n"

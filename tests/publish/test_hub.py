@@ -22,7 +22,7 @@ def plan(api, version="1.0.0", files=FILES):
     return _planned(api, NAME, "dataset", version, sums(files), RECORD)
 
 
-def put(api, version="1.0.0", files=FILES, public=False):
+def publish_plan(api, version="1.0.0", files=FILES, public=False):
     return _published(api, plan(api, version, files), public)
 
 
@@ -37,7 +37,7 @@ def at(hub, tag):
 
 
 def test_a_version_is_one_commit_and_its_tag(hub, api):
-    address = put(api)
+    address = publish_plan(api)
     assert address == f"{hub.url}/datasets/{NAME}/tree/v1.0.0"
     assert at(hub, "v1.0.0") == sums(FILES)
     assert len(bank(hub).commits) == 2, "the first commit is the Hub's own"
@@ -46,19 +46,19 @@ def test_a_version_is_one_commit_and_its_tag(hub, api):
 
 
 def test_public_on_request(hub, api):
-    put(api, public=True)
+    publish_plan(api, public=True)
     assert not bank(hub).private
 
 
 def test_a_dry_run_changes_nothing(hub, api, capsys):
     assert publish(api, NAME, lambda: plan(api), dry_run=True) == ""
-    said = capsys.readouterr().out
-    assert "      new           3,000 bytes  data/2.parquet" in said and "6 new, 0 changed" in said
+    stdout = capsys.readouterr().out
+    assert "      new           3,000 bytes  data/2.parquet" in stdout and "6 new, 0 changed" in stdout
     assert not hub.repositories and not any(request.startswith(("POST", "PUT")) for request in hub.requests)
 
 
 def test_a_second_version_sends_what_changed(hub, api):
-    put(api)
+    publish_plan(api)
     before = hub.uploaded
     files = {path: content for path, content in FILES.items() if path != "data/0.parquet"}
     files |= {"data/1.parquet": b"other" * 100, "data/3.parquet": b"more" * 10}
@@ -71,23 +71,30 @@ def test_a_second_version_sends_what_changed(hub, api):
 
 
 def test_a_file_of_the_user_stays(hub, api):
-    put(api)
+    publish_plan(api)
     now = bank(hub).commits[bank(hub).main]
     bank(hub).commit(now | {"LICENSE": Blob(b"CC BY", False)})
-    put(api, "1.1.0", FILES | {"README.md": b"# New\n"})
+    publish_plan(api, "1.1.0", FILES | {"README.md": b"# New\n"})
     assert at(hub, "v1.1.0")["LICENSE"] == b"CC BY"
 
 
 def test_a_version_that_is_there_is_not_sent_again(hub, api):
-    put(api)
+    publish_plan(api)
     tags, commits = dict(bank(hub).tags), len(bank(hub).commits)
-    put(api)
+    publish_plan(api)
     assert bank(hub).tags == tags and len(bank(hub).commits) == commits
+
+
+def test_a_second_version_waits_until_it_is_known_what_the_first_has(hub, api):
+    publish_plan(api)
+    hub.faults = [Fault("HEAD", "SHA256SUMS", 500, times=100)]
+    with pytest.raises(ConnectionError, match="wanted the Hub"):
+        plan(api, "1.1.0", {path: content for path, content in FILES.items() if path != "data/0.parquet"})
 
 
 def test_every_request_fails_once_for_good(hub, api):
     """Each request of a whole publication in turn fails until the command ends; the next call completes the version."""
-    put(api)
+    publish_plan(api)
     requests = [request.split(" ", 1) for request in hub.requests]
     assert len(requests) > 8
     for number, (method, path) in enumerate(requests):
@@ -98,17 +105,17 @@ def test_every_request_fails_once_for_good(hub, api):
             pattern = f"^{path}$" if "/tree/" not in path and "/tag/" not in path else path.rpartition("/")[0]
             hub.faults = [Fault(method, pattern, answer, times=100, skip=same.index(number))]
             try:
-                put(api)
+                publish_plan(api)
                 failed = False
             except (OSError, ValueError) as error:
                 failed = True
                 assert "\n" not in str(error) and "wanted" in str(error)
             hub.faults = []
-            found = hub.repositories.get(("datasets", NAME), Repository(True))
-            assert failed or found.tags
-            for commit in found.tags.values():
-                assert set(found.commits[commit]) >= set(FILES)
-            put(api)
+            repository = hub.repositories.get(("datasets", NAME), Repository(True))
+            assert failed or repository.tags
+            for commit in repository.tags.values():
+                assert set(repository.commits[commit]) >= set(FILES)
+            publish_plan(api)
             assert at(hub, "v1.0.0") == sums(FILES), f"after {answer} at {method} {path}"
             assert len(bank(hub).commits) == 2
 
@@ -117,10 +124,10 @@ def test_what_was_sent_before_a_failure_is_not_sent_again(hub, api, monkeypatch)
     monkeypatch.setattr("toolkit.publish.hub.GROUP", 1)
     hub.faults = [Fault("PUT", "/lfs/", 507, times=100, skip=2)]
     with pytest.raises(ConnectionError, match=r"got 507 .*: nothing was tagged; run the same command again"):
-        put(api)
+        publish_plan(api)
     assert len(hub.stored) == 2 and not bank(hub).tags
     hub.faults = []
-    put(api)
+    publish_plan(api)
     assert hub.uploaded == sum(map(len, LARGE.values()))
     assert at(hub, "v1.0.0") == sums(FILES)
 
@@ -132,19 +139,19 @@ def test_a_busy_hub_is_waited_for(hub, api, method, path):
     hub.repositories["datasets", NAME] = Repository(True)
     bank(hub).commit({})
     hub.faults = [Fault(method, path, 429, times=2, headers={"Retry-After": "7"})]
-    put(api)
+    publish_plan(api)
     assert at(hub, "v1.0.0") == sums(FILES)
     assert len(hub.slept) == 2 and all(7 <= seconds <= 8 for seconds in hub.slept)
 
 
 def test_a_dropped_connection_in_mid_upload(hub, api):
     hub.faults = [Fault("PUT", "/lfs/", "drop", times=2)]
-    put(api)
+    publish_plan(api)
     assert at(hub, "v1.0.0") == sums(FILES)
 
 
 def test_a_commit_of_somebody_else_in_between(hub, api):
-    put(api)
+    publish_plan(api)
     version = plan(api, "1.1.0", FILES | {"README.md": b"# New\n"})
     bank(hub).commit(bank(hub).commits[bank(hub).main] | {"LICENSE": Blob(b"x", False)})
     with pytest.raises(ConnectionError, match="newer commit: nothing was tagged; run the same command again"):
@@ -156,7 +163,7 @@ def test_a_commit_that_lost_a_file_gets_no_tag(hub, api, monkeypatch):
     monkeypatch.setattr(Repository, "commit", lambda self, files, old=Repository.commit: old(
         self, {path: blob for path, blob in files.items() if path != "data/1.parquet"}))  # fmt: skip
     with pytest.raises(ConnectionError, match=r"wanted all files in the commit of org/bank, got another or no data/1"):
-        put(api)
+        publish_plan(api)
     assert not bank(hub).tags
 
 
@@ -172,8 +179,8 @@ def test_tokens(hub):
 
 
 def test_versions_that_cannot_be_published(hub, api):
-    put(api)
-    put(api, "1.10.0", FILES | {"README.md": b"# New\n"})
+    publish_plan(api)
+    publish_plan(api, "1.10.0", FILES | {"README.md": b"# New\n"})
     changed = FILES | {"data/0.parquet": b"other"}
     for version, message in (
         ("1.0.0", "wanted a version that org/bank does not have, got 1.0.0, which it has with another"),
@@ -181,7 +188,7 @@ def test_versions_that_cannot_be_published(hub, api):
         ("1.9", "wanted a version MAJOR.MINOR.PATCH, got '1.9'"),
     ):
         with pytest.raises(ValueError, match=message):
-            put(api, version, changed)
+            publish_plan(api, version, changed)
 
 
 @pytest.mark.parametrize("name", ["bank", "org/bank/more", "../bank", "org/", "https://x.org/a/b"])
@@ -194,7 +201,7 @@ def test_a_repository_of_others_is_not_touched(hub, api):
     hub.repositories["datasets", NAME] = Repository(False)
     bank(hub).commit({"README.md": Blob(b"# Mine\n", False), "train.csv": Blob(b"a,b\n", False)})
     with pytest.raises(ValueError, match=r"got org/bank with train.csv and without parabank.json: choose another name"):
-        put(api)
+        publish_plan(api)
     assert len(bank(hub).commits) == 1
 
 

@@ -16,55 +16,61 @@ from toolkit.train.paraphraser import train
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    made = tmp_path_factory.mktemp("trained")
+def training_folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained")
     texts = [reference for _, reference in pairs(320)]
     shifted = [*texts[1:], texts[0]]
-    lines = "".join(f"{one}\t{other}\n" for one, other in zip(texts, shifted, strict=True))
-    (made / "pairs.tsv").write_text(lines, encoding="utf-8")
-    (made / "test.tsv").write_text("".join(lines.splitlines(keepends=True)[:6]), encoding="utf-8")
+    lines = "".join(f"{first}\t{second}\n" for first, second in zip(texts, shifted, strict=True))
+    (path / "pairs.tsv").write_text(lines, encoding="utf-8")
+    (path / "test.tsv").write_text("".join(lines.splitlines(keepends=True)[:6]), encoding="utf-8")
     settings = ParaphraserTraining(
-        pairs=[str(made / "pairs.tsv")], output_dir=str(made / "model"), base_model=str(folder() / "de-en"), epochs=1,
+        pairs=[str(path / "pairs.tsv")], output_dir=str(path / "model"), base_model=str(folder() / "de-en"), epochs=1,
         max_steps=3, save_every=2, batch_tokens=256, held_out=4, dtype="float32", threads=1, license="cc-by-2.0",
         known_words=True,
     )  # fmt: skip
     train(settings)
-    return made
+    return path
 
 
-def test_a_training_leaves_a_card_and_its_languages(trained):
-    card = ModelCard.load(trained / "model" / "README.md")
+def test_a_training_leaves_a_card_and_its_languages(training_folder):
+    card = ModelCard.load(training_folder / "model" / "README.md")
     assert card.data.license == "cc-by-2.0" and card.data.language == "en"
-    record = json.loads((trained / "model" / "training.json").read_text())
+    record = json.loads((training_folder / "model" / "training.json").read_text())
     assert [entry["step"] for entry in record["held_out"]] == [2, 3], "the last step is measured, too"
     best = next(entry for entry in record["held_out"] if entry["step"] == record["best_step"])
     assert f"| {best['step']} | {best['ibleu']:.2f} | {best['bleu']:.2f} |" in card.text
-    paraphraser = toolkit.Paraphraser(str(trained / "model"), dtype="float32")
+    paraphraser = toolkit.Paraphraser(str(training_folder / "model"), dtype="float32")
     assert paraphraser.lang == "en"
-    words = (trained / "model" / "words.txt").read_text().split()
+    words = (training_folder / "model" / "words.txt").read_text().split()
     assert {"the", "we"} <= set(words) and paraphraser.known_words == set(words)
-    for one in paraphraser.candidates(["It is late."])[0]:
-        if one.rank is not None:
-            assert words_of(one.text) <= set(words)
+    for candidate in paraphraser.candidates(["It is late."])[0]:
+        if candidate.rank is not None:
+            assert words_of(candidate.text) <= set(words)
     with pytest.raises(ValueError, match=r"wanted model for texts in de, got .*, which knows en only: give model a"):
-        toolkit.Paraphraser(str(trained / "model"), lang="de")
+        toolkit.Paraphraser(str(training_folder / "model"), lang="de")
 
 
-def test_it_is_packaged_with_what_was_measured(trained, tmp_path):
+def test_it_is_packaged_with_what_was_measured(training_folder, tmp_path):
     out = tmp_path / "packaged"
-    measured = package_paraphraser(
-        str(trained / "model"), str(trained / "test.tsv"), str(out), "cc-by-2.0", "the demo's own text", (), limit=5
+    record = package_paraphraser(
+        str(training_folder / "model"),
+        str(training_folder / "test.tsv"),
+        str(out),
+        "cc-by-2.0",
+        "the demo's own text",
+        (),
+        limit=5,
     )
-    assert measured == json.loads((out / "measured.json").read_text()) and measured["inputs"] == 5
+    assert record == json.loads((out / "measured.json").read_text()) and record["inputs"] == 5
     assert {tensor.dtype for tensor in load_file(out / "model.safetensors").values()} == {torch.float16}
     card = (out / "README.md").read_text()
-    for system, figures in measured["figures"].items():
+    for system, figures in record["figures"].items():
         for choice in ("first", "best"):
             assert f"| {system} | {choice} | {figures[choice]['ibleu']:.2f} | {figures[choice]['bleu']:.2f} |" in card
-    assert "the demo's own text" in card and str(trained) not in card + (out / "training.json").read_text()
-    copies = measured["figures"]["copy of the input"]["first"]
+    assert "the demo's own text" in card and str(training_folder) not in card + (out / "training.json").read_text()
+    copies = record["figures"]["copy of the input"]["first"]
     assert copies["input_bleu"] == pytest.approx(100)
-    assert (out / "words.txt").read_text() == (trained / "model" / "words.txt").read_text()
+    assert (out / "words.txt").read_text() == (training_folder / "model" / "words.txt").read_text()
     assert len(toolkit.Paraphraser(str(out)).paraphrase(["It is late."], n=2)) == 1
 
 
@@ -75,7 +81,9 @@ def test_it_is_packaged_with_what_was_measured(trained, tmp_path):
         ("model", "none.tsv", "which does not exist"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(trained, tmp_path, model, test, message):
+def test_bad_input_is_one_line_and_leaves_nothing(training_folder, tmp_path, model, test, message):
     with pytest.raises((ValueError, OSError), match=message):
-        package_paraphraser(str(trained / model), str(trained / test), str(tmp_path / "out"), "mit", "none")
+        package_paraphraser(
+            str(training_folder / model), str(training_folder / test), str(tmp_path / "out"), "mit", "none"
+        )
     assert not (tmp_path / "out").exists()

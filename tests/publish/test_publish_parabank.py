@@ -39,9 +39,9 @@ print(json.dumps({
 
 
 def environment(hub, home, token=WRITER):
-    own = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    own |= {} if hub.xet else {"HF_HUB_DISABLE_XET": "1"}
-    return own | {
+    variables = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    variables |= {} if hub.xet else {"HF_HUB_DISABLE_XET": "1"}
+    return variables | {
         "HF_ENDPOINT": hub.url, "HF_TOKEN": token, "HF_HOME": str(home),
         "HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(ROOT),
     }  # fmt: skip
@@ -56,11 +56,11 @@ def publish(hub, folder, *flags, token=WRITER):
 def loaded(hub, tmp_path, tag):
     """What a process of a stranger to the folder loads."""
     command = [PYTHON, "-c", LOAD, NAME, tag]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=environment(hub, tmp_path / "other", READER), cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def repository(hub):
@@ -73,26 +73,27 @@ def content(hub, tag, path):
 
 @pytest.mark.slow
 def test_published_versions_are_loaded_by_their_tags(hub, demo_parabank, demo_models, pictures, tmp_path):
-    done = publish(hub, demo_parabank)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == f"{hub.url}/datasets/{NAME}/tree/v1.2.0"
-    found = loaded(hub, tmp_path, "v1.2.0")
-    own = load_parabank(demo_parabank)
-    assert found["configs"] == ["pairs", "references", "pair"]
-    assert found["pairs"] == {
-        split: [[row["sentence1"], row["sentence2"]] for row in own[split]] for split in ("train", "validation", "test")
+    process = publish(hub, demo_parabank)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == f"{hub.url}/datasets/{NAME}/tree/v1.2.0"
+    summary = loaded(hub, tmp_path, "v1.2.0")
+    parabank = load_parabank(demo_parabank)
+    assert summary["configs"] == ["pairs", "references", "pair"]
+    assert summary["pairs"] == {
+        split: [[row["sentence1"], row["sentence2"]] for row in parabank[split]]
+        for split in ("train", "validation", "test")
     }
-    assert found["references"] == [["We will go home now, he said.", 2], ["It is raining again.", 3]]
-    assert found["ours"] == {"train": 5, "validation": 1, "test": 1}
+    assert summary["references"] == [["We will go home now, he said.", 2], ["It is raining again.", 3]]
+    assert summary["ours"] == {"train": 5, "validation": 1, "test": 1}
 
     rows = demo_rows()
     rows[4].candidates[2].rank = None
     run = write_run(tmp_path / "second.shards", rows)
     package_parabank(run, tmp_path / "second", "demo", "1.3.0", "cc-by-2.0", demo_models)
     before = hub.uploaded
-    done = publish(hub, tmp_path / "second", "--changes", "one paraphrase | fewer")
-    assert done.returncode == 0, done.stderr
-    changed = [line.split()[-1] for line in done.stdout.splitlines() if line.split()[0] == "changed"]
+    process = publish(hub, tmp_path / "second", "--changes", "one paraphrase | fewer")
+    assert process.returncode == 0, process.stderr
+    changed = [line.split()[-1] for line in process.stdout.splitlines() if line.split()[0] == "changed"]
     assert [path for path in changed if path.startswith("data")] == [
         "data/pairs/train-00000-of-00001.parquet", "data/references/train-00000-of-00001.parquet"
     ]  # fmt: skip
@@ -119,33 +120,33 @@ def test_xet_sends_only_new_chunks_of_a_second_version(hub, demo_models, tmp_pat
             Candidate(f"{text[::-1]}.", "sample", [Origin("set-0")], rank=0, scores=Scores(-1.0 - n / 7, 4, -2.0, 3))])
         for n, text in enumerate(texts)
     ]  # fmt: skip
-    sent = []
+    byte_counts = []
     for version, part in (("1.0.0", rows[:12_000]), ("1.1.0", rows)):
         run = write_run(tmp_path / f"{version}.shards", part, 10_000)
         package_parabank(run, tmp_path / version, "demo", version, "cc-by-2.0", demo_models)
-        done = publish(hub, tmp_path / version)
-        assert done.returncode == 0, done.stderr
-        sent.append(hub.xet.sent() - sum(sent))
-    assert sent[1] < 0.85 * sent[0]
+        process = publish(hub, tmp_path / version)
+        assert process.returncode == 0, process.stderr
+        byte_counts.append(hub.xet.sent() - sum(byte_counts))
+    assert byte_counts[1] < 0.85 * byte_counts[0]
     command = [
         PYTHON,
         "-c",
         "import toolkit; print(toolkit.load_parabank('org/demo', revision='v1.1.0').num_rows)",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=environment(hub, tmp_path / "other"), cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.stdout == "{'train': 12100}\n", done.stderr
+    assert process.stdout == "{'train': 12100}\n", process.stderr
 
 
 @pytest.mark.slow
 def test_a_hub_without_xet(hub, demo_parabank, tmp_path):
-    own = environment(hub, tmp_path / "home")
-    del own["HF_HUB_DISABLE_XET"]
+    variables = environment(hub, tmp_path / "home")
+    del variables["HF_HUB_DISABLE_XET"]
     command = [PYTHON, str(SCRIPT), str(demo_parabank), NAME]
-    done = subprocess.run(command, env=own, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
+    process = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert process.returncode == 1
+    assert process.stderr.splitlines()[-1] == (
         "parabank publish parabank: wanted a Hub with Xet storage for org/demo, got one without: "
         "set HF_HUB_DISABLE_XET=1"
     )
@@ -162,8 +163,8 @@ def test_card_and_manifest_of_the_hub_name_it_and_the_folder_stays(hub, api, dem
     manifest = json.loads(content(hub, "v2.0.0", "parabank.json"))
     assert (manifest["name"], manifest["version"]) == (NAME, "2.0.0")
     assert manifest["versions"] == [{"version": "2.0.0", "pairs": 7, "kept": 4, "changes": "the first one"}]
-    own = (demo_parabank / "README.md").read_text()
-    assert "Versions" not in own and 'load_dataset("demo", split="train")  # in the folder above this one' in own
+    card = (demo_parabank / "README.md").read_text()
+    assert "Versions" not in card and 'load_dataset("demo", split="train")  # in the folder above this one' in card
 
 
 def test_checksums_of_the_hub_are_those_of_its_files(hub, api, demo_parabank, tmp_path):
@@ -175,9 +176,11 @@ def test_checksums_of_the_hub_are_those_of_its_files(hub, api, demo_parabank, tm
         if path != ".gitattributes":
             (tmp_path / "fetched" / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "fetched" / path).write_bytes(blob.content)
-    done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "fetched", capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert len(done.stdout.splitlines()) == 13
+    process = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "fetched", capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stdout
+    assert len(process.stdout.splitlines()) == 13
     assert load_parabank(tmp_path / "fetched").num_rows == {"train": 5, "validation": 1, "test": 1}
 
 
@@ -192,24 +195,24 @@ def test_a_killed_publication_goes_on(hub, demo_parabank, tmp_path):
     hub.resume.set()
     assert process.returncode == -signal.SIGKILL
     assert not repository(hub).tags and len(repository(hub).commits) == 1
-    sent = set(hub.stored)
+    objects = set(hub.stored)
     requests = len(hub.requests)
-    done = publish(hub, demo_parabank)
-    assert done.returncode == 0, done.stderr
+    completed_process = publish(hub, demo_parabank)
+    assert completed_process.returncode == 0, completed_process.stderr
     assert list(repository(hub).tags) == ["v1.2.0"]
-    put = {request.split("/lfs/")[1] for request in hub.requests[requests:] if request.startswith("PUT")}
-    assert not put & sent and put | sent == set(hub.stored)
+    new_objects = {request.split("/lfs/")[1] for request in hub.requests[requests:] if request.startswith("PUT")}
+    assert not new_objects & objects and new_objects | objects == set(hub.stored)
 
 
 @pytest.mark.slow
 def test_a_dry_run_without_a_hub_or_a_token(hub, demo_parabank):
-    done = publish(hub, demo_parabank, "--dry_run", token="")
-    assert done.returncode == 0, done.stderr
-    assert "14 new, 0 changed" in done.stdout and done.stdout.endswith("dry run: nothing was sent\n")
+    process = publish(hub, demo_parabank, "--dry_run", token="")
+    assert process.returncode == 0, process.stderr
+    assert "14 new, 0 changed" in process.stdout and process.stdout.endswith("dry run: nothing was sent\n")
     assert not hub.repositories
-    done = publish(hub, demo_parabank, token="")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    process = publish(hub, demo_parabank, token="")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr == (
         "parabank publish parabank: wanted a token that may write to org/demo, got none: run `hf auth login`, or set "
         "HF_TOKEN\n"
     )
@@ -227,7 +230,7 @@ def test_damaged_folders_are_refused(api, demo_parabank, demo_run, tmp_path):
         file.unlink()
         if damaged:
             file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=f"wanted {file} as it was packaged, got {state}: package the data set"):
+        with pytest.raises(ValueError, match=f"wanted {file} as it was packaged, got {state}: package it again"):
             plan_parabank(api, demo_parabank, NAME)
         file.write_bytes(whole)
     plan_parabank(api, demo_parabank, NAME)

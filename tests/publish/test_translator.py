@@ -22,7 +22,7 @@ TEXT = "made-up text (CC0)"
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def model_folder(tmp_path_factory):
     """A starter as its training left it: float32 weights that float16 has to round, and the machine's settings."""
     folder = tmp_path_factory.mktemp("trained") / "model"
     left_out = shutil.ignore_patterns("README.md", "measured.json", "idf.tsv.gz")
@@ -50,63 +50,62 @@ def flags(model, bitext, output):
 
 
 @pytest.fixture(scope="module")
-def packaged(trained, bitext, tmp_path_factory):
+def package(model_folder, bitext, tmp_path_factory):
     output = tmp_path_factory.mktemp("packaged") / "small"
-    assert main(flags(trained, bitext, output)) == 0
+    assert main(flags(model_folder, bitext, output)) == 0
     return output
 
 
-def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packaged):
-    before, after = load_file(trained / "model.safetensors"), load_file(packaged / "model.safetensors")
+def test_its_weights_are_those_of_the_training_rounded_to_float16(model_folder, package):
+    before, after = load_file(model_folder / "model.safetensors"), load_file(package / "model.safetensors")
     assert before.keys() == after.keys()
     assert all(torch.equal(after[name], before[name].half()) for name in before)
     assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
 
 
 @pytest.mark.slow
-def test_its_bleu_is_that_of_transformers_and_sacrebleu(packaged):
+def test_its_bleu_is_that_of_transformers_and_sacrebleu(package):
     """Sentence by sentence, so without padding, and with the tokenizer that was saved."""
-    tokenizer, model = MarianTokenizer.from_pretrained(packaged), MarianMTModel.from_pretrained(packaged).float()
+    tokenizer, model = MarianTokenizer.from_pretrained(package), MarianMTModel.from_pretrained(package).float()
     outputs = []
     for source, _ in PAIRS:
         inputs = tokenizer(source, return_tensors="pt")
         ids = model.generate(**inputs, num_beams=5, max_new_tokens=2 * inputs["input_ids"].shape[1] + 10)
         outputs.append(tokenizer.decode(ids[0], skip_special_tokens=True))
     expected = sacrebleu.corpus_bleu(outputs, [[reference for _, reference in PAIRS]]).score
-    measured = json.loads((packaged / "measured.json").read_text())
+    record = json.loads((package / "measured.json").read_text())
     assert 10 < expected < 90
-    assert measured["bleu"] == pytest.approx(expected, abs=0.5)  # a tie of two hypotheses may fall the other way
-    assert (
-        measured["signature"] == f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}|beam:5"
-    )
-    assert measured["pairs"] == 24
+    assert record["bleu"] == pytest.approx(expected, abs=0.5)  # a tie of two hypotheses may fall the other way
+    assert record["signature"] == f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}|beam:5"
+    assert record["pairs"] == 24
 
 
-def test_measured_json_describes_the_folder(packaged):
-    measured = json.loads((packaged / "measured.json").read_text())
-    assert (measured["source_lang"], measured["lang"], measured["license"]) == ("de", "en", "cc0-1.0")
-    assert measured["text"] == TEXT and "toolkit" in measured
-    model = MarianMTModel.from_pretrained(packaged)
-    assert measured["parameters"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
-    size = sum(path.stat().st_size for path in packaged.iterdir() if path.name not in ("README.md", "measured.json"))
-    assert measured["megabytes"] == round(size / 1e6, 1)
+def test_measured_json_describes_the_folder(package):
+    record = json.loads((package / "measured.json").read_text())
+    assert (record["source_lang"], record["lang"], record["license"]) == ("de", "en", "cc0-1.0")
+    assert record["text"] == TEXT and "toolkit" in record
+    model = MarianMTModel.from_pretrained(package)
+    assert record["parameters"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(path.stat().st_size for path in package.iterdir() if path.name not in ("README.md", "measured.json"))
+    assert record["megabytes"] == round(size / 1e6, 1)
 
 
-def test_the_card_says_what_a_training_began_with_and_how_many_pairs_are_synthetic(packaged):
-    measured, training = (json.loads((packaged / f"{name}.json").read_text()) for name in ("measured", "training"))
+def test_the_card_says_what_a_training_began_with_and_how_many_pairs_are_synthetic(package):
+    record, training = (json.loads((package / f"{name}.json").read_text()) for name in ("measured", "training"))
     training["settings"]["base_model"] = "starter/de-en"
     training["pairs"] |= {"train": 12, "synthetic": {"train": 34, "empty": 1}}
-    card = _translator_card(measured, training)
+    card = _translator_card(record, training)
     assert f"Trained on {TEXT}. 12 pairs. 34 pairs more have a machine translation as their source" in card
     assert "The training began with the weights of starter/de-en. Licence of the model: cc0-1.0." in card
 
 
-def test_the_card_shows_what_was_measured(packaged):
-    card, measured = (packaged / "README.md").read_text(), json.loads((packaged / "measured.json").read_text())
-    training = json.loads((packaged / "training.json").read_text())
-    assert re.search(r"\| BLEU, (\d+) held-out pairs \| ([\d.]+) \|", card).groups() == ("24", str(measured["bleu"]))
-    assert f"| signature | `{measured['signature']}` |" in card
-    assert f"{measured['parameters'] / 1e6:.1f}M parameters in float16, {measured['megabytes']} MB" in card
+def test_the_card_shows_what_was_measured(package):
+    card, record = (package / "README.md").read_text(), json.loads((package / "measured.json").read_text())
+    training = json.loads((package / "training.json").read_text())
+    assert re.search(r"\| BLEU, (\d+) held-out pairs \| ([\d.]+) \|", card).groups() == ("24", str(record["bleu"]))
+    signature = record["signature"].replace("|", "\\|")  # a bar ends a cell, also within code
+    assert f"| signature | `{signature}` |" in card
+    assert f"{record['parameters'] / 1e6:.1f}M parameters in float16, {record['megabytes']} MB" in card
     nats = training["held_out_nats_per_token"]
     assert f"| {nats['last']:.3f} / {nats['average']:.3f} |" in card
     assert f"Trained on {TEXT}. {training['pairs']['train']} pairs. Licence of the model: cc0-1.0." in card
@@ -114,36 +113,38 @@ def test_the_card_shows_what_was_measured(packaged):
     assert f"| learning_rate | {training['settings']['learning_rate']} |" in card
 
 
-def test_nothing_of_the_machine_is_published(packaged):
-    settings = json.loads((packaged / "training.json").read_text())["settings"]
+def test_nothing_of_the_machine_is_published(package):
+    settings = json.loads((package / "training.json").read_text())["settings"]
     assert not {"bitext", "validation", "output_dir", "processes"} & settings.keys() and settings["size"] == "starter"
-    texts = [path.read_text(errors="ignore") for path in packaged.glob("*") if path.suffix in (".json", ".md")]
+    texts = [path.read_text(errors="ignore") for path in package.glob("*") if path.suffix in (".json", ".md")]
     assert len(texts) > 4 and not any("/home/me" in text for text in texts)
 
 
-def test_it_is_a_translator_with_the_words_of_its_text(trained, packaged):
-    translator = load_translator(str(packaged), "float32", source_lang="de", lang="en")
+def test_it_is_a_translator_with_the_words_of_its_text(model_folder, package):
+    translator = load_translator(str(package), "float32", source_lang="de", lang="en")
     assert translator.signature.startswith("small|")
     with pytest.raises(ValueError, match="reads de and writes en: give the other direction"):
-        load_translator(str(packaged), source_lang="en", lang="de")
-    assert (packaged / "words.txt").read_bytes() == (trained / "words.txt").read_bytes()
+        load_translator(str(package), source_lang="en", lang="de")
+    assert (package / "words.txt").read_bytes() == (model_folder / "words.txt").read_bytes()
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_old_package_whole_and_the_command_can_be_repeated(trained, bitext, packaged, capsys):
-    before = {path.name: path.read_bytes() for path in packaged.iterdir()}
+def test_a_full_disk_leaves_the_old_package_whole_and_the_command_can_be_repeated(
+    model_folder, bitext, package, capsys
+):
+    before = {path.name: path.read_bytes() for path in package.iterdir()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))  # the weights have 11 MB
-        assert main(flags(trained, bitext, packaged)) == 1
+        assert main(flags(model_folder, bitext, package)) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(f"parabank package translator: wanted to write {packaged}, got a full disk (")
-    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
-    assert list(packaged.parent.iterdir()) == [packaged]
-    assert main(flags(trained, bitext, packaged)) == 0
-    measured = json.loads(before["measured.json"])
-    line = f"{packaged}: BLEU {measured['bleu']} on 24 pairs ({measured['signature']})\n"
+    assert error.startswith(f"parabank package translator: wanted to write {package}, got a full disk (")
+    assert {path.name: path.read_bytes() for path in package.iterdir()} == before
+    assert list(package.parent.iterdir()) == [package]
+    assert main(flags(model_folder, bitext, package)) == 0
+    record = json.loads(before["measured.json"])
+    line = f"{package}: BLEU {record['bleu']} on 24 pairs ({record['signature']})\n"
     assert capsys.readouterr().out == line
-    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in package.iterdir()} == before

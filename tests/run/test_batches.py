@@ -15,15 +15,15 @@ SETTINGS = BitextFilter(bitext=["a.tsv"], source_lang="de", lang="en", forward="
 
 def test_the_record_counts_more_than_the_device(tmp_path):
     def room() -> int:
-        asked.append(True)
+        calls.append(True)
         return 10**9
 
-    asked: list[bool] = []
+    calls: list[bool] = []
     assert settled(SETTINGS, tmp_path, [], ALONE).batch_tokens == 8192
     fresh = settled(SETTINGS, tmp_path, [], ALONE, room)
-    assert fresh.batch_tokens not in (8192, None) and asked == [True]
+    assert fresh.batch_tokens not in (8192, None) and calls == [True]
     (tmp_path / "settings.json").write_text(json.dumps({"toolkit": "1", "batch_tokens": 777}))
-    assert settled(SETTINGS, tmp_path, [], ALONE, room).batch_tokens == 777 and asked == [True]
+    assert settled(SETTINGS, tmp_path, [], ALONE, room).batch_tokens == 777 and calls == [True]
     (tmp_path / "settings.json").write_text(json.dumps({"toolkit": "1", "batch_tokens": None}))
     assert settled(SETTINGS, tmp_path, [], ALONE).batch_tokens == 8192, "it records no number"
 
@@ -31,10 +31,10 @@ def test_the_record_counts_more_than_the_device(tmp_path):
 @pytest.mark.parametrize("main", [True, False])
 def test_all_processes_have_that_of_the_main_one(monkeypatch, tmp_path, main):
     def broadcast(values: list) -> None:
-        values[0] = sent.setdefault("sizes", values[0]) if main else {"batch_tokens": 55}
+        values[0] = messages.setdefault("sizes", values[0]) if main else {"batch_tokens": 55}
 
-    sent: dict[str, dict] = {}
+    messages: dict[str, dict] = {}
     monkeypatch.setattr(torch.distributed, "broadcast_object_list", broadcast)
     state = SimpleNamespace(is_main_process=main, num_processes=2, device=torch.device("cpu"))
     assert settled(SETTINGS, tmp_path, [], state).batch_tokens == (8192 if main else 55)
-    assert sent == ({"sizes": {"batch_tokens": 8192}} if main else {})
+    assert messages == ({"sizes": {"batch_tokens": 8192}} if main else {})

@@ -27,19 +27,19 @@ def server():
     address = "http://{}:{}".format(*server.get_host_and_port())
     try:
         with pytest.MonkeyPatch.context() as patch:
-            found = {
+            environment = {
                 "AWS_ENDPOINT_URL": address,
                 "AWS_ACCESS_KEY_ID": "tests",
                 "AWS_SECRET_ACCESS_KEY": "tests",
                 "AWS_DEFAULT_REGION": "us-east-1",
                 "NO_PROXY": "127.0.0.1",
             }
-            for name, value in found.items():
+            for name, value in environment.items():
                 patch.setenv(name, value)
             system = fsspec.filesystem("s3")
             system.mkdir("bucket")
             system.put_file(str(DEMO), "bucket/texts/bitext.de-en.tsv")
-            yield found
+            yield environment
     finally:
         server.stop()
 
@@ -75,41 +75,41 @@ def build(output, bitext, folder, environment, before="", processes=1):
 
 def without_origin(files: dict[str, bytes]) -> dict[str, bytes]:
     """The files of a run and its parabank, less what says from where its bitext was read and by how many processes."""
-    kept = {
+    contents = {
         name: data for name, data in files.items() if Path(name).name not in (".lock", "settings.json", "SHA256SUMS")
     }
-    origin = json.loads(kept["bank/parabank.json"])["settings"]["content of bitext"].encode()
-    assert b"sha256" in origin and origin in kept["bank/README.md"]
-    several = ((b'"processes": 2', b'"processes": 1'), (b"| `processes` | 2 |", b"| `processes` | 1 |"))
-    for found, wanted in ((origin, b"the same bytes"), *several):
-        kept = {name: data.replace(found, wanted) for name, data in kept.items()}
-    return kept
+    origin = json.loads(contents["bank/parabank.json"])["settings"]["content of bitext"].encode()
+    assert b"sha256" in origin and origin in contents["bank/README.md"]
+    replacements = ((b'"processes": 2', b'"processes": 1'), (b"| `processes` | 2 |", b"| `processes` | 1 |"))
+    for old, new in ((origin, b"the same bytes"), *replacements):
+        contents = {name: data.replace(old, new) for name, data in contents.items()}
+    return contents
 
 
 @pytest.fixture(scope="module")
-def wanted(tmp_path_factory):
+def expected(tmp_path_factory):
     """The files of a run without a bucket, by their paths."""
     folder = tmp_path_factory.mktemp("local")
-    done = build(folder / "bank", DEMO, folder, {})
-    assert done.returncode == 0, done.stderr
+    process = build(folder / "bank", DEMO, folder, {})
+    assert process.returncode == 0, process.stderr
     paths = [path for part in ("bank", "bank.shards") for path in (folder / part).rglob("*") if path.is_file()]
     return without_origin({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
-def assert_same(url, wanted):
+def assert_same(url, expected):
     """A run at a URL has the same files with the same bytes."""
     names = [f"{part}/{name}" for part in ("bank", "bank.shards") for name in below(f"{url}/{part}")]
-    found = without_origin({name: read_bytes(f"{url}/{name}") for name in names})
-    assert sorted(found) == sorted(wanted)
-    assert [name for name in wanted if found[name] != wanted[name]] == []
+    files = without_origin({name: read_bytes(f"{url}/{name}") for name in names})
+    assert sorted(files) == sorted(expected)
+    assert [name for name in expected if files[name] != expected[name]] == []
 
 
-def test_a_run_between_buckets_has_the_bytes_of_a_local_run(server, wanted, tmp_path):
-    done = build("s3://bucket/whole/bank", "s3://bucket/texts/bitext.de-en.tsv", tmp_path, server, processes=2)
-    assert done.returncode == 0, done.stderr
-    assert "s3://bucket/whole/bank: " in done.stdout and "40 lines read" in done.stderr
-    assert len([name for name in wanted if "/rows-" in name]) == 4, "nothing would be compared"
-    assert_same("s3://bucket/whole", wanted)
+def test_a_run_between_buckets_has_the_bytes_of_a_local_run(server, expected, tmp_path):
+    process = build("s3://bucket/whole/bank", "s3://bucket/texts/bitext.de-en.tsv", tmp_path, server, processes=2)
+    assert process.returncode == 0, process.stderr
+    assert "s3://bucket/whole/bank: " in process.stdout and "40 lines read" in process.stderr
+    assert len([name for name in expected if "/rows-" in name]) == 4, "nothing would be compared"
+    assert_same("s3://bucket/whole", expected)
 
 
 def sent_at(name):
@@ -119,7 +119,7 @@ def sent_at(name):
     return system.info(f"bucket/killed/bank.shards/{name}")["LastModified"]
 
 
-def test_another_machine_makes_only_the_missing_shards(server, wanted, tmp_path):
+def test_another_machine_makes_only_the_missing_shards(server, expected, tmp_path):
     command = "s3://bucket/killed/bank", "s3://bucket/texts/bitext.de-en.tsv"
     killed = build(*command, tmp_path / "one", server, KILL_AFTER_TWO_SHARDS)
     assert killed.returncode == -signal.SIGKILL
@@ -135,11 +135,11 @@ def test_another_machine_makes_only_the_missing_shards(server, wanted, tmp_path)
         fetched = (folder / f"rows-0000{number}.parquet").stat().st_mtime < (folder / ".lock").stat().st_mtime
         assert fetched == (number < 2)
     assert [sent_at(name) for name in shards] == before, "they were not sent again"
-    assert_same("s3://bucket/killed", wanted)
+    assert_same("s3://bucket/killed", expected)
 
 
 @pytest.mark.parametrize(
-    ("call", "port", "said"),
+    ("call", "port", "message"),
     [
         ("read_bitext(['s3://bucket/lost.tsv'])", None, "wanted an existing file, got s3://bucket/lost.tsv: check"),
         ("read_bitext(['s3://lost/a.tsv'])", None, "wanted an existing file, got s3://lost/a.tsv: check the path"),
@@ -148,13 +148,13 @@ def test_another_machine_makes_only_the_missing_shards(server, wanted, tmp_path)
         ("fetch_run('s3://bucket/bank', {}, set())", 9, "wanted s3://bucket, got EndpointConnectionError: Could not"),
     ],
 )
-def test_what_cannot_be_reached_is_one_line(server, tmp_path, call, port, said):
+def test_what_cannot_be_reached_is_one_line(server, tmp_path, call, port, message):
     code = "from toolkit.bitext.read import read_bitext; from toolkit.system.command import run_command; "
     code += f"from toolkit.run.mirror import fetch_run; run_command('it', lambda: {call})"
     away = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_MAX_ATTEMPTS": "1"} if port else {}
     environment = {**ENVIRONMENT, **server, **away, "PARABANK_CACHE": str(tmp_path)}
-    done = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
-    assert done.stderr.count("\n") == 1 and done.stderr.startswith(f"it: {said}"), done.stderr
+    process = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert process.stderr.count("\n") == 1 and process.stderr.startswith(f"it: {message}"), process.stderr
     assert not list(tmp_path.iterdir())
 
 

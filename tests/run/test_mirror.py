@@ -40,7 +40,7 @@ def bank(request, tmp_path, monkeypatch):
     fsspec.filesystem("memory").store.clear()
 
 
-def made(bank):
+def make_run(bank):
     """A finished run in the folder in which it works, as the builder leaves it."""
     folder = write_run(_run_folder(bank), demo_rows())
     (folder / "settings.json").unlink()
@@ -65,10 +65,11 @@ def elsewhere(bank, monkeypatch, tmp_path):
 
 def test_the_folder_of_a_url_is_in_the_cache_and_has_its_name(monkeypatch, tmp_path):
     monkeypatch.setenv("PARABANK_CACHE", str(tmp_path))
-    one, other = working_folder("s3://bucket/banks/bank"), working_folder("s3://other/banks/bank/")
-    assert one.name == other.name == "bank" and one.parent != other.parent and one.parent.parent == tmp_path
+    first, second = working_folder("s3://bucket/banks/bank"), working_folder("s3://other/banks/bank/")
+    assert first.name == second.name == "bank" and first.parent != second.parent and first.parent.parent == tmp_path
     assert (
-        working_folder("s3://bucket/banks/bank/") == one and _run_folder("s3://bucket/banks/bank").parent == one.parent
+        working_folder("s3://bucket/banks/bank/") == first
+        and _run_folder("s3://bucket/banks/bank").parent == first.parent
     )
     assert _run_folder("build/bank") == Path("build/bank.shards") and working_folder("~x") == Path("~x")
     monkeypatch.delenv("PARABANK_CACHE")
@@ -84,10 +85,10 @@ def test_a_folder_on_the_disk_is_not_mirrored(tmp_path, monkeypatch):
 
 
 def test_a_run_goes_on_elsewhere_with_all_that_was_finished(bank, tmp_path, monkeypatch, capsys):
-    folder = made(bank)
+    folder = make_run(bank)
     add_counts(folder)
     shard = folder / "rows-00002.parquet"
-    kept, later = contents(folder), shard.read_bytes()
+    files, later = contents(folder), shard.read_bytes()
     shard.unlink()
     (folder / ".rows-00002.parquet.1.tmp").write_bytes(b"half")
     fetch_run(bank, SETTINGS, set())  # the URL has nothing yet
@@ -96,25 +97,25 @@ def test_a_run_goes_on_elsewhere_with_all_that_was_finished(bank, tmp_path, monk
     shard.write_bytes(later)
     _send_shard(bank, shard)
 
-    other = elsewhere(bank, monkeypatch, tmp_path)
+    new_folder = elsewhere(bank, monkeypatch, tmp_path)
     fetch_run(bank, SETTINGS | {"output_dir": "two"}, {"output_dir"})
-    assert contents(other) == kept
-    assert f"{bank}.shards: 9 files fetched to {other}" == capsys.readouterr().err.splitlines()[-1]
-    times = {path: path.stat().st_mtime_ns for path in other.iterdir()}
+    assert contents(new_folder) == files
+    assert f"{bank}.shards: 9 files fetched to {new_folder}" == capsys.readouterr().err.splitlines()[-1]
+    times = {path: path.stat().st_mtime_ns for path in new_folder.iterdir()}
     fetch_run(bank, SETTINGS, set())
-    assert {path: path.stat().st_mtime_ns for path in other.iterdir()} == times
-    assert f"{bank}.shards: 0 files fetched to {other}\n" == capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in new_folder.iterdir()} == times
+    assert f"{bank}.shards: 0 files fetched to {new_folder}\n" == capsys.readouterr().err
 
 
 def test_only_what_is_missing_is_sent(bank, monkeypatch):
-    folder = made(bank)
+    folder = make_run(bank)
     send_run(bank)
-    sent = []
-    monkeypatch.setattr(mirror, "send", lambda path, url: sent.append(path.name))
-    monkeypatch.setattr(mirror, "send_together", lambda urls: sent.extend(path.name for path in urls.values()))
+    names = []
+    monkeypatch.setattr(mirror, "send", lambda path, url: names.append(path.name))
+    monkeypatch.setattr(mirror, "send_together", lambda urls: names.extend(path.name for path in urls.values()))
     (folder / "rows-00007.parquet").write_bytes(b"made before the network was lost")
     send_run(bank)
-    assert sent == ["settings.json", "rows-00007.parquet"]
+    assert names == ["settings.json", "rows-00007.parquet"]
 
 
 def cutting(monkeypatch, name, times, content=lambda data: data[: len(data) // 2]):
@@ -134,27 +135,27 @@ def cutting(monkeypatch, name, times, content=lambda data: data[: len(data) // 2
 
 @pytest.mark.parametrize("name", ["rows-00001.parquet", "input-00002.parquet", "inputs.json"])
 def test_a_file_that_is_cut_on_its_way_is_fetched_again(bank, name, tmp_path, monkeypatch):
-    folder = made(bank)
+    folder = make_run(bank)
     send_run(bank)
-    other = elsewhere(bank, monkeypatch, tmp_path)
+    new_folder = elsewhere(bank, monkeypatch, tmp_path)
     cutting(monkeypatch, name, 1)
-    assert fetch_run(bank, SETTINGS, set()) == set() and contents(other) == contents(folder)
+    assert fetch_run(bank, SETTINGS, set()) == set() and contents(new_folder) == contents(folder)
 
 
 def test_a_file_that_is_cut_every_time_does_not_count_and_is_not_sent_back(bank, tmp_path, monkeypatch):
-    folder = made(bank)
+    folder = make_run(bank)
     send_run(bank)
-    other = elsewhere(bank, monkeypatch, tmp_path)
+    new_folder = elsewhere(bank, monkeypatch, tmp_path)
     cutting(monkeypatch, "rows-00001.parquet", 9)
     size = (folder / "rows-00001.parquet").stat().st_size
-    got = rf"wanted {bank}.shards/rows-00001.parquet whole, got {size // 2:,} of {size:,} bytes: check the network"
-    with pytest.raises(OSError, match=got):
+    message = rf"wanted {bank}.shards/rows-00001.parquet whole, got {size // 2:,} of {size:,} bytes: check the network"
+    with pytest.raises(OSError, match=message):
         fetch_run(bank, SETTINGS, set())
-    assert not (other / "rows-00001.parquet").exists() and not list(other.glob(".*"))
+    assert not (new_folder / "rows-00001.parquet").exists() and not list(new_folder.glob(".*"))
     monkeypatch.undo()
-    monkeypatch.setenv("PARABANK_CACHE", str(other.parents[1]))
+    monkeypatch.setenv("PARABANK_CACHE", str(new_folder.parents[1]))
     fetch_run(bank, SETTINGS, set())
-    assert contents(other) == contents(folder)
+    assert contents(new_folder) == contents(folder)
 
 
 def flipped(data: bytes) -> bytes:
@@ -168,26 +169,26 @@ def flipped(data: bytes) -> bytes:
 def test_a_file_that_is_damaged_in_the_bucket_is_named_made_again_and_replaced(
     bank, name, damage, tmp_path, monkeypatch, capsys
 ):
-    folder = made(bank)
+    folder = make_run(bank)
     add_counts(folder)
     send_run(bank)
     (tmp_path / "damaged").write_bytes(damage((folder / name).read_bytes()))
     mirror.send(tmp_path / "damaged", f"{bank}.shards/{name}")
-    other = elsewhere(bank, monkeypatch, tmp_path)
+    new_folder = elsewhere(bank, monkeypatch, tmp_path)
     damaged = fetch_run(bank, SETTINGS, set())
     assert f"{bank}.shards/{name}: damaged there, so it is made again and replaced" in capsys.readouterr().err
     also = {"rows-00001.parquet"} if name.startswith("dropped") else set()
-    assert damaged == {name} | also and not any((other / one).exists() for one in damaged)
-    assert (other / "inputs.json").exists() != name.startswith("input")
-    for one in {*damaged, "inputs.json"}:
-        shutil.copy(folder / one, other / one)  # made again
+    assert damaged == {name} | also and not any((new_folder / file_name).exists() for file_name in damaged)
+    assert (new_folder / "inputs.json").exists() != name.startswith("input")
+    for file_name in {*damaged, "inputs.json"}:
+        shutil.copy(folder / file_name, new_folder / file_name)  # made again
     send_run(bank, damaged)
     assert below(f"{bank}.shards") == {path.name: path.stat().st_size for path in folder.iterdir()}
     assert mirror.read_bytes(f"{bank}.shards/{name}") == (folder / name).read_bytes()
 
 
 def test_a_shard_of_the_bucket_is_not_replaced_by_a_cut_one_of_this_machine(bank, capsys):
-    folder = made(bank)
+    folder = make_run(bank)
     send_run(bank)
     shard = folder / "rows-00001.parquet"
     whole = shard.read_bytes()
@@ -202,7 +203,7 @@ def test_a_shard_of_the_bucket_is_not_replaced_by_a_cut_one_of_this_machine(bank
 
 
 def test_a_damaged_record_in_the_bucket_is_one_line(bank, tmp_path):
-    made(bank)
+    make_run(bank)
     send_run(bank)
     (tmp_path / "record").write_bytes(b'{"toolk')
     mirror.send(tmp_path / "record", f"{bank}.shards/settings.json")
@@ -211,51 +212,51 @@ def test_a_damaged_record_in_the_bucket_is_one_line(bank, tmp_path):
 
 
 def test_input_shards_without_their_record_are_cut_again_and_finished_shards_are_kept(bank, tmp_path, monkeypatch):
-    folder = made(bank)
+    folder = make_run(bank)
     add_counts(folder)
     send_run(bank)
     mirror.remove([f"{bank}.shards/inputs.json"])
-    other = elsewhere(bank, monkeypatch, tmp_path)
+    new_folder = elsewhere(bank, monkeypatch, tmp_path)
     fetch_run(bank, SETTINGS, set())
-    finished = ["dropped-00001.parquet", *(f"rows-{n:05d}.parquet" for n in range(3)), "settings.json"]
-    assert contents(other) == {name: data for name, data in contents(folder).items() if name in finished}
-    assert sorted(contents(other)) == finished
+    file_names = ["dropped-00001.parquet", *(f"rows-{n:05d}.parquet" for n in range(3)), "settings.json"]
+    assert contents(new_folder) == {name: data for name, data in contents(folder).items() if name in file_names}
+    assert sorted(contents(new_folder)) == file_names
 
 
 def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(bank, monkeypatch):
-    folder = made(bank)
+    folder = make_run(bank)
     add_counts(folder)
-    sent, send_together = [], mirror.send_together
+    names, send_together = [], mirror.send_together
 
     def sending(urls):
-        sent.extend(path.name for path in urls.values())
+        names.extend(path.name for path in urls.values())
         send_together(urls)
 
     monkeypatch.setattr(mirror, "send_together", sending)
     send_run(bank)
-    assert sent == ["dropped-00001.parquet", *sorted(RUN[3:6]), *sorted(RUN[:3]), "inputs.json"]
+    assert names == ["dropped-00001.parquet", *sorted(RUN[3:6]), *sorted(RUN[:3]), "inputs.json"]
     assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"}
 
 
 def test_an_address_that_refuses_a_shard_stops_no_work_and_gets_it_later(bank, monkeypatch, capsys):
-    folder, send = made(bank), mirror.send
+    folder, send = make_run(bank), mirror.send
     monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    tries, asked, answer = [], threading.Event(), threading.Event()
+    tries, request, answer = [], threading.Event(), threading.Event()
 
     def refuse(path, url):
         tries.append(path.name)
-        asked.set()
+        request.set()
         assert answer.wait(60)
         raise OSError(f"wanted a URL to write to, got {url}")
 
     monkeypatch.setattr(mirror, "send", refuse)
-    with sending(bank) as sent:
-        sent(folder / "rows-00000.parquet")
-        assert asked.wait(60), "the address does not answer, and the run goes on"
-        sent(folder / "rows-00001.parquet")
+    with sending(bank) as send_shard:
+        send_shard(folder / "rows-00000.parquet")
+        assert request.wait(60), "the address does not answer, and the run goes on"
+        send_shard(folder / "rows-00001.parquet")
         answer.set()
-    said = f"rows-00000.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00000"
-    assert capsys.readouterr().err == f"{said}.parquet\n"
+    line = f"rows-00000.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00000"
+    assert capsys.readouterr().err == f"{line}.parquet\n"
     assert tries == ["rows-00000.parquet"], "no further try for a while"
 
     def recovered(path, url):
@@ -266,9 +267,9 @@ def test_an_address_that_refuses_a_shard_stops_no_work_and_gets_it_later(bank, m
 
     monkeypatch.setattr(mirror, "send", recovered)
     monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=count(0, mirror.PAUSE).__next__))
-    with sending(bank) as sent:
+    with sending(bank) as send_shard:
         for number in range(3):
-            sent(folder / f"rows-0000{number}.parquet")
+            send_shard(folder / f"rows-0000{number}.parquet")
     assert sorted(below(f"{bank}.shards")) == [f"rows-0000{number}.parquet" for number in range(3)]
 
 
@@ -301,55 +302,55 @@ def test_a_url_that_cannot_be_written_is_refused(url, web, monkeypatch, tmp_path
 
 
 def test_a_url_of_another_run_or_of_other_files_is_refused(bank, tmp_path, monkeypatch):
-    made(bank)
+    make_run(bank)
     send_run(bank)
-    wanted = rf"{bank}.shards holds a run with other settings: seed was 0, now 1; take them back or choose another"
-    with pytest.raises(ValueError, match=wanted):
+    message = rf"{bank}.shards holds a run with other settings: seed was 0, now 1; take them back or choose another"
+    with pytest.raises(ValueError, match=message):
         fetch_run(bank, SETTINGS | {"seed": 1}, set())
-    other = f"{bank}-of-others"
+    url = f"{bank}-of-others"
     (tmp_path / "a.txt").write_text("theirs")
-    mirror.send(tmp_path / "a.txt", f"{other}/a.txt")
-    with pytest.raises(FileExistsError, match=rf"wanted a new URL, or that of a run, got {other}, which holds a.txt"):
-        fetch_run(other, SETTINGS, set())
-    assert not _run_folder(other).exists()
+    mirror.send(tmp_path / "a.txt", f"{url}/a.txt")
+    with pytest.raises(FileExistsError, match=rf"wanted a new URL, or that of a run, got {url}, which holds a.txt"):
+        fetch_run(url, SETTINGS, set())
+    assert not _run_folder(url).exists()
 
 
 def test_another_launch_on_this_machine_is_refused(bank):
     from accelerate import PartialState
 
-    made(bank)
+    make_run(bank)
     with held(_run_folder(bank), PartialState(cpu=True)), pytest.raises(RuntimeError, match="for this command alone"):
         fetch_run(bank, SETTINGS, set())
 
 
 @pytest.mark.slow
 def test_a_parabank_takes_the_place_of_an_older_one_and_is_read_where_it_is(bank, monkeypatch, tmp_path):
-    folder, local = made(bank), working_folder(bank)
+    folder, local = make_run(bank), working_folder(bank)
     package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS, max_rows_per_file=2)
     mirror.send(local / "README.md", f"{bank}/data/pairs/train-00007-of-00008.parquet")  # of an older one
     mirror.send(local / "parabank.json", f"{bank}/parabank.json")
-    sent, send = [], mirror.send
+    names, send = [], mirror.send
 
     def sending(path, url):
         assert "parabank.json" not in below(bank), "a parabank of which a part is missing is none"
-        sent.append(path.name)
+        names.append(path.name)
         send(path, url)
 
     monkeypatch.setattr(mirror, "send", sending)
     send_parabank(bank)
-    assert sorted(below(bank)) == sorted(contents(local)) and sent[-1] == "parabank.json"
+    assert sorted(below(bank)) == sorted(contents(local)) and names[-1] == "parabank.json"
 
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
     for config, read in (("pairs", read_pairs), ("references", read_references)):
         assert list(read(bank)) == list(read(local)) and list(read(bank, "train")) == list(read(local, "train"))
-        loaded, wanted = load_parabank(bank, config), load_parabank(local, config)
-        assert {name: part.to_list() for name, part in loaded.items()} == {n: p.to_list() for n, p in wanted.items()}
+        loaded, expected = load_parabank(bank, config), load_parabank(local, config)
+        assert {name: part.to_list() for name, part in loaded.items()} == {n: p.to_list() for n, p in expected.items()}
     streamed = load_parabank(bank, split="train", streaming=True)
     assert list(streamed) == load_parabank(local, split="train").to_list()
 
 
 def test_what_is_no_whole_parabank_at_a_url_is_an_error(bank):
-    folder, local = made(bank), working_folder(bank)
+    folder, local = make_run(bank), working_folder(bank)
     package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS)
     with pytest.raises(FileNotFoundError, match=f"wanted a packaged parabank, got {bank} without parabank.json: check"):
         load_parabank(bank)
@@ -378,13 +379,13 @@ def test_outputs_that_cannot_be_mirrored_are_refused(tmp_path, monkeypatch):
 
 
 def test_the_settings_of_a_card_name_no_bucket(bank):
-    folder, local = made(bank), working_folder(bank)
+    folder, local = make_run(bank), working_folder(bank)
     record = json.loads((folder / "settings.json").read_text()) | {
         "bitext": ["s3://secret/a.tsv.gz"],
         "output_dir": bank,
     }
     (folder / "settings.json").write_text(json.dumps(record))
     package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS)
-    shown = json.loads((local / "parabank.json").read_text())["settings"]
-    assert shown["bitext"] == ["a.tsv.gz"] and shown["output_dir"] == "bank"
+    settings = json.loads((local / "parabank.json").read_text())["settings"]
+    assert settings["bitext"] == ["a.tsv.gz"] and settings["output_dir"] == "bank"
     shutil.rmtree(local)

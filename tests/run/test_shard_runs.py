@@ -92,25 +92,25 @@ def names(output: Path, pattern: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def parabank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one process makes, not interrupted."""
     output = tmp_path_factory.mktemp("alone") / "bank"
-    done = launch(ALONE, output)
-    assert done.returncode == 0, done.stderr
+    process = launch(ALONE, output)
+    assert process.returncode == 0, process.stderr
     return output
 
 
-def assert_same(output: Path, made: Path) -> None:
-    found, wanted = contents(output), contents(made)
-    assert sorted(found) == sorted(wanted)
-    assert [name for name in wanted if found[name] != wanted[name]] == []
+def assert_same(output: Path, expected: Path) -> None:
+    files, expected_files = contents(output), contents(expected)
+    assert sorted(files) == sorted(expected_files)
+    assert [name for name in expected_files if files[name] != expected_files[name]] == []
 
 
-def test_one_process_makes_seven_shards_and_a_data_set(made):
-    assert names(made, "rows-*") == [f"rows-{n:05d}.parquet" for n in range(7)]
-    assert names(made, ".*.tmp") == []
-    assert (made / "README.md").exists()
-    rows = [row for n in range(7) for row in read_shard(made.with_name("bank.shards") / f"rows-{n:05d}.parquet")]
+def test_one_process_makes_seven_shards_and_a_data_set(parabank):
+    assert names(parabank, "rows-*") == [f"rows-{n:05d}.parquet" for n in range(7)]
+    assert names(parabank, ".*.tmp") == []
+    assert (parabank / "README.md").exists()
+    rows = [row for n in range(7) for row in read_shard(parabank.with_name("bank.shards") / f"rows-{n:05d}.parquet")]
     assert [(row.source, row.reference) for row in rows] == pairs(21)
     assert all(sum(c.draws for c in row.candidates) == 10 for row in rows)
     assert all((c.rank is None) != (c.reason is None) for row in rows for c in row.candidates)
@@ -118,15 +118,15 @@ def test_one_process_makes_seven_shards_and_a_data_set(made):
 
 
 @pytest.mark.slow
-def test_three_processes_make_the_same_bytes(made, tmp_path):  # two of them: below
-    done = launch(ranks(3), tmp_path / "bank")
-    assert done.returncode == 0, done.stderr
-    assert_same(tmp_path / "bank", made)
+def test_three_processes_make_the_same_bytes(parabank, tmp_path):  # two of them: below
+    process = launch(ranks(3), tmp_path / "bank")
+    assert process.returncode == 0, process.stderr
+    assert_same(tmp_path / "bank", parabank)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [ALONE, ranks(2)], ids=["the process", "one rank of two"])
-def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_path):
+def test_killed_and_started_again_it_makes_the_same_bytes(program, parabank, tmp_path):
     output = tmp_path / "bank"
     killed = launch(program, output, KILL_AT_SHARD_3)
     assert killed.returncode == (-signal.SIGKILL if program is ALONE else 1)
@@ -134,12 +134,12 @@ def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_pat
     assert 1 <= len(names(output, "rows-*")) < 7
     (half,) = output.with_name("bank.shards").glob(".rows-00003.parquet.*")
     half.write_bytes(half.read_bytes()[:100])
-    kept = {name: (output.with_name("bank.shards") / name).stat().st_mtime_ns for name in names(output, "rows-*")}
+    times = {name: (output.with_name("bank.shards") / name).stat().st_mtime_ns for name in names(output, "rows-*")}
     again = launch(program, output)
     assert again.returncode == 0, again.stderr
-    assert_same(output, made)
+    assert_same(output, parabank)
     assert names(output, ".*.tmp") == [], "the killed process's temporary file is gone"
-    assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in kept.items()), "done is done"
+    assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in times.items()), "done is done"
 
 
 @pytest.mark.slow
@@ -148,21 +148,21 @@ def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_pat
     [(ALONE, 1, "os.getpid()"), (ALONE, 2, "os.getppid()"), (ranks(2), 1, "os.getppid()")],
     ids=["the process", "the launcher of two", "torchrun"],
 )
-def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program, processes, who, made, tmp_path):
+def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program, processes, who, parabank, tmp_path):
     output = tmp_path / "bank"
     ended = launch(program, output, TERM_AT_SHARD_3.format(who=who), processes=processes)
-    finished = names(output, "rows-*")
-    assert "rows-00003.parquet" in finished and len(finished) < 7 and not (output / "README.md").exists()
+    shards = names(output, "rows-*")
+    assert "rows-00003.parquet" in shards and len(shards) < 7 and not (output / "README.md").exists()
     assert names(output, ".*.tmp") == []
     if program is ALONE:
         assert ended.returncode == 143, ended.stderr
         assert ended.stderr.splitlines()[-1] == (
-            f"parabank build: ended by SIGTERM; {len(finished)} of 7 shards are finished, the same command goes on "
+            f"parabank build: ended by SIGTERM; {len(shards)} of 7 shards are finished, the same command goes on "
             "from there"
         )
     again = launch(program, output)
     assert again.returncode == 0, again.stderr
-    assert_same(output, made)
+    assert_same(output, parabank)
 
 
 # The second process stops at its first shard; the first is patient for a second.
@@ -182,7 +182,7 @@ os.replace = replace
 
 
 @pytest.mark.slow
-def test_the_shards_of_a_process_that_was_stopped_are_made_by_another(made, tmp_path):
+def test_the_shards_of_a_process_that_was_stopped_are_made_by_another(parabank, tmp_path):
     output, stopped = tmp_path / "bank", tmp_path / "stopped"
 
     def go_on() -> None:
@@ -195,23 +195,27 @@ def test_the_shards_of_a_process_that_was_stopped_are_made_by_another(made, tmp_
 
     with ThreadPoolExecutor() as pool:
         gone_on = pool.submit(go_on)
-        done = launch(ALONE, output, STOP_RANK_1, processes=2)
+        process = launch(ALONE, output, STOP_RANK_1, processes=2)
         gone_on.result()
-    assert done.returncode == 0, done.stderr
-    assert "process 1 has finished no shard for 0 minutes, so this one makes input-0000" in done.stderr
-    assert_same(output, made)
+    assert process.returncode == 0, process.stderr
+    assert "process 1 has finished no shard for 0 minutes, so this one makes input-0000" in process.stderr
+    assert_same(output, parabank)
 
 
 @pytest.mark.slow
 def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
     start = {**ENVIRONMENT, "WORLD_SIZE": "2"}
     start.pop("ACCELERATE_USE_CPU", None)
-    done = subprocess.run([*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 1
-    assert (
-        done.stderr.strip().splitlines()[-1].startswith("parabank build: wanted 2 processes (WORLD_SIZE), got this one")
+    process = subprocess.run(
+        [*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300
     )
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 1
+    assert (
+        process.stderr.strip()
+        .splitlines()[-1]
+        .startswith("parabank build: wanted 2 processes (WORLD_SIZE), got this one")
+    )
+    assert "Traceback" not in process.stderr
     assert not list(tmp_path.rglob("*.parquet"))
 
 
@@ -232,11 +236,11 @@ def last_line(capsys: pytest.CaptureFixture) -> str:
 
 
 @pytest.mark.slow
-def test_in_this_process_it_makes_the_same_shards(main, made, tmp_path):
+def test_in_this_process_it_makes_the_same_shards(main, parabank, tmp_path):
     assert main(flags(tmp_path / "bank")) == 0
-    assert_same(tmp_path / "bank", made)
+    assert_same(tmp_path / "bank", parabank)
     assert main(flags(tmp_path / "bank")) == 0, "again, with nothing to do"
-    assert_same(tmp_path / "bank", made)
+    assert_same(tmp_path / "bank", parabank)
 
 
 @pytest.mark.slow
@@ -308,17 +312,17 @@ def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
     bitext = tmp_path / "mine.tsv"
     bitext.write_text("Hallo!\tHello!\nHallo!\tHello!\nkein Tab\n\tempty\n", encoding="utf-8")
     assert main(flags(tmp_path / "bank", bitext=bitext, forward=folder() / "de-en")) == 0
-    said = capsys.readouterr().err
-    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (too few or too many columns between TABs)" in said
-    assert "), 1 as duplicate (the same text before)" in said
-    assert "1 as empty (a side has too few characters)" in said
+    stderr = capsys.readouterr().err
+    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (too few or too many columns between TABs)" in stderr
+    assert "), 1 as duplicate (the same text before)" in stderr
+    assert "1 as empty (a side has too few characters)" in stderr
 
 
 @pytest.mark.slow
 def test_the_bar_counts_rows_and_ends_full(main, capsys, tmp_path):
     assert main(flags(tmp_path / "bank")) == 0
-    assert "100%" in (said := capsys.readouterr().err)
-    assert "21/21 rows" in said
+    assert "100%" in (stderr := capsys.readouterr().err)
+    assert "21/21 rows" in stderr
 
 
 @pytest.mark.slow
@@ -348,7 +352,7 @@ def full_disk(*_: object) -> None:
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_path):
+def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, parabank, tmp_path):
     output, rename = tmp_path / "bank", os.replace
     monkeypatch.setattr(os, "replace", lambda a, b: full_disk() if "rows-00002" in str(b) else rename(a, b))
     assert main(flags(output)) == 1
@@ -360,7 +364,7 @@ def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_p
     monkeypatch.undo()
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     assert main(flags(output)) == 0
-    assert_same(output, made)
+    assert_same(output, parabank)
 
 
 def test_a_write_that_the_system_cuts_short_leaves_nothing(tmp_path):
@@ -432,25 +436,25 @@ def test_a_folder_that_is_no_parabank_is_not_replaced(main, capsys, tmp_path):
     assert [p.name for p in (tmp_path / "bank").iterdir()] == ["thesis.txt"]
 
 
-def test_settings_are_recorded(made):
-    found = json.loads((made.with_name("bank.shards") / "settings.json").read_text())
-    assert found["builder"] == "parabank2"
-    assert (found["shard_rows"], found["top_k"], found["samples_per_set"]) == (3, 10, 5)
+def test_settings_are_recorded(parabank):
+    record = json.loads((parabank.with_name("bank.shards") / "settings.json").read_text())
+    assert record["builder"] == "parabank2"
+    assert (record["shard_rows"], record["top_k"], record["samples_per_set"]) == (3, 10, 5)
 
 
 @pytest.mark.parametrize("arguments", [[], ["paranoia"]])
 def test_without_a_builder_the_names_of_all_are_one_line(main, capsys, arguments):
     assert main(arguments) == 2
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.count("\n") == 1
-    assert "wanted one of parabank2, parabank, paranmt, parazh, paranet, got " in shown.err
-    assert shown.err.endswith(": see parabank build --help\n")
+    streams = capsys.readouterr()
+    assert streams.out == "" and streams.err.count("\n") == 1
+    assert "wanted one of parabank2, parabank, paranmt, parazh, paranet, got " in streams.err
+    assert streams.err.endswith(": see parabank build --help\n")
 
 
 def test_the_usage_shows_every_builder(main, capsys):
     assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
-    assert "accelerate launch" in shown and "parabank build parabank2 --help" in shown
+    stdout = capsys.readouterr().out
+    assert "accelerate launch" in stdout and "parabank build parabank2 --help" in stdout
 
 
 @pytest.mark.parametrize("is_frozen", [False, True])

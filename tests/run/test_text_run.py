@@ -28,12 +28,12 @@ def test_rows_have_no_source_and_their_context(run):
 
 
 def test_a_sample_is_of_different_sentences_in_the_order_of_the_text(run, capsys):
-    drawn = [list(dataclasses.replace(run, references=12, seed=seed).input_rows()) for seed in (0, 0, 1)]
-    kept = [[row.reference for row in rows if row.reason is None] for rows in drawn]
-    assert kept[0] == kept[1] == sorted(kept[0], key=SENTENCES.index) and len(kept[0]) == 12
-    assert set(kept[0]) != set(kept[2])
-    refused = {row.reference for row in drawn[0] if row.reason == "duplicate"}
-    assert refused == set(kept[0]) & set(SENTENCES[20:25])
+    samples = [list(dataclasses.replace(run, references=12, seed=seed).input_rows()) for seed in (0, 0, 1)]
+    sentences = [[row.reference for row in rows if row.reason is None] for rows in samples]
+    assert sentences[0] == sentences[1] == sorted(sentences[0], key=SENTENCES.index) and len(sentences[0]) == 12
+    assert set(sentences[0]) != set(sentences[2])
+    refused = {row.reference for row in samples[0] if row.reason == "duplicate"}
+    assert refused == set(sentences[0]) & set(SENTENCES[20:25])
     assert capsys.readouterr().err == ""
     assert len(list(dataclasses.replace(run, references=99).input_rows())) == 45
     assert "wanted 99 references, got a text with 40 different sentences" in capsys.readouterr().err

@@ -37,8 +37,8 @@ def test_the_record_is_written_in_the_block_and_binds_the_next_call(settings, tm
     record = checked(folder, settings)
     assert not folder.exists(), "checking writes nothing"
     with in_folder(folder, record, FREE, processes()):
-        written = json.loads((folder / SETTINGS).read_text())
-    assert written["seed"] == 0 and written["content of pairs"].startswith("10 bytes, sha256 ")
+        content = json.loads((folder / SETTINGS).read_text())
+    assert content["seed"] == 0 and content["content of pairs"].startswith("10 bytes, sha256 ")
     checked(folder, replace(settings, save_every=6))
     with pytest.raises(ValueError, match="seed was 0, now 1; take them back or choose another --output_dir"):
         checked(folder, replace(settings, seed=1))

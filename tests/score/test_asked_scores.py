@@ -16,16 +16,16 @@ TEXTS = {"He left.": ["He went.", "She left.", "He left"], "Why?": ["For what?"]
 
 
 def rows():
-    made = rows_of(TEXTS)
-    made[0].candidates[2].reason = "copy"
-    return made
+    result = rows_of(TEXTS)
+    result[0].candidates[2].reason = "copy"
+    return result
 
 
 @pytest.fixture
 def model(tmp_path):
-    loaded = wide("llama", tmp_path / "llama")
-    loaded.model.config.max_position_embeddings = 4096  # rotary positions have no end
-    return loaded
+    language_model = wide("llama", tmp_path / "llama")
+    language_model.model.config.max_position_embeddings = 4096  # rotary positions have no end
+    return language_model
 
 
 def answered(model, messages, answers):
@@ -43,9 +43,9 @@ def test_parapluie_is_the_difference_of_two_log_probabilities(model):
                 continue
             yes, no = answered(model, parapluie.question(row, candidate.text), ("Yes", "No"))
             assert candidate.scores.parapluie == pytest.approx(yes - no, abs=1e-4)
-    few = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 1)]
-    many = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 4096)]
-    assert few == pytest.approx(many, abs=1e-4), "a batch changes nothing"
+    single = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 1)]
+    batch = [row.candidates[0].scores.parapluie for row in parapluie.parapluie_rows(rows()[:2], model, 4096)]
+    assert single == pytest.approx(batch, abs=1e-4), "a batch changes nothing"
 
 
 def test_the_rubric_is_the_mean_grade(model, monkeypatch):

@@ -25,13 +25,13 @@ def encoder(tmp_path_factory):
 def save_encoder(folder, texts):
     """Write a small BERT of random weights, whose pieces are those of the texts."""
     folder.mkdir(exist_ok=True)
-    trained = BertWordPieceTokenizer()
-    trained.train_from_iterator(texts, vocab_size=300, show_progress=False)
-    trained.save_model(str(folder))
+    tokenizer = BertWordPieceTokenizer()
+    tokenizer.train_from_iterator(texts, vocab_size=300, show_progress=False)
+    tokenizer.save_model(str(folder))
     BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=128).save_pretrained(folder)
     torch.manual_seed(5)
     sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64}
-    config = BertConfig(vocab_size=trained.get_vocab_size(), initializer_range=0.3, **sizes)
+    config = BertConfig(vocab_size=tokenizer.get_vocab_size(), initializer_range=0.3, **sizes)
     BertModel(config).eval().save_pretrained(folder)
 
 
@@ -45,12 +45,12 @@ def test_the_encoder_of_a_seq2seq_model(family):
 
 def test_it_is_that_of_the_authors_program(encoder):
     model, tokenizer = BertModel.from_pretrained(encoder).eval(), BertTokenizerFast.from_pretrained(encoder)
-    found = bertscore(REFERENCES, CANDIDATES, model, tokenizer, LAYER, batch_size=7)
-    _, _, theirs = bert_score.score(
+    scores = bertscore(REFERENCES, CANDIDATES, model, tokenizer, LAYER, batch_size=7)
+    _, _, expected = bert_score.score(
         CANDIDATES, REFERENCES, model_type=str(encoder), num_layers=LAYER, idf=False, verbose=False
     )
-    assert found == pytest.approx(theirs.tolist(), abs=1e-5)
-    assert max(found) - min(found) > 0.05, "a test of equal scores would say little"
+    assert scores == pytest.approx(expected.tolist(), abs=1e-5)
+    assert max(scores) - min(scores) > 0.05, "a test of equal scores would say little"
     copies = bertscore(REFERENCES, REFERENCES, model, tokenizer, LAYER)
     assert copies == pytest.approx([1.0] * len(copies), abs=1e-5)
     assert bertscore_signature(str(encoder), LAYER).startswith(f"BERTScore|encoder:{encoder.name}|layer:2|")

@@ -30,10 +30,10 @@ def test_the_best_is_chosen_and_the_weights_decide_which():
             candidate("other", 0.7, -3.0, 0.9),
             Candidate("refused", "infill", reason="negation"),
         ]
-        (done,) = rank_by_ranking(comprehensive_rows([row], weights), paraphrases)
-        assert done.candidates[3].scores.ranking is None and done.candidates[3].reason == "negation"
-        assert {c.reason for c in done.candidates if c.rank is None} <= {"rank", "negation"}
-        return [c.text for c in done.paraphrases]
+        (result,) = rank_by_ranking(comprehensive_rows([row], weights), paraphrases)
+        assert result.candidates[3].scores.ranking is None and result.candidates[3].reason == "negation"
+        assert {c.reason for c in result.candidates if c.rank is None} <= {"rank", "negation"}
+        return [c.text for c in result.paraphrases]
 
     assert ranked(Weights(10, 0, 0)) == ["near"] and ranked(Weights(0, 10, 0)) == ["fluent"]
     assert ranked(Weights(0, 0, 10), 2) == ["other", "fluent"]
@@ -42,18 +42,20 @@ def test_the_best_is_chosen_and_the_weights_decide_which():
 
 def test_fitted_weights_are_one_over_the_deviations():
     chance = random.Random(0)
-    some = [candidate("", chance.gauss(0.8, 0.1), -chance.uniform(2, 4), chance.gauss(0.4, 0.05)) for _ in range(500)]
-    found = fitted_weights(some)
-    columns = [[c.scores.semantic for c in some], [math.exp(c.scores.fluency) for c in some],
-               [c.scores.diversity for c in some]]  # fmt: skip
-    for weight, column in zip(found, columns, strict=True):
+    candidates = [
+        candidate("", chance.gauss(0.8, 0.1), -chance.uniform(2, 4), chance.gauss(0.4, 0.05)) for _ in range(500)
+    ]
+    weights = fitted_weights(candidates)
+    columns = [[c.scores.semantic for c in candidates], [math.exp(c.scores.fluency) for c in candidates],
+               [c.scores.diversity for c in candidates]]  # fmt: skip
+    for weight, column in zip(weights, columns, strict=True):
         mean = sum(column) / len(column)
         deviation = math.sqrt(sum((x - mean) ** 2 for x in column) / len(column))
         assert weight == pytest.approx(1 / deviation, rel=5e-3) and weight == float(f"{weight:.3g}")
-    assert found.signature.startswith(f"{found.semantic:g} semantic + {found.fluency:g} / perplexity + ")
+    assert weights.signature.startswith(f"{weights.semantic:g} semantic + {weights.fluency:g} / perplexity + ")
 
 
-@pytest.mark.parametrize("some", [[], [candidate("", 0.5, -3.0, 0.2)] * 3])
-def test_candidates_that_do_not_differ_fit_nothing(some):
-    with pytest.raises(ValueError, match=f"wanted candidates that differ in each score.*got {len(some)} with"):
-        fitted_weights(some)
+@pytest.mark.parametrize("candidates", [[], [candidate("", 0.5, -3.0, 0.2)] * 3])
+def test_candidates_that_do_not_differ_fit_nothing(candidates):
+    with pytest.raises(ValueError, match=f"wanted candidates that differ in each score.*got {len(candidates)} with"):
+        fitted_weights(candidates)

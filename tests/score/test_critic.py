@@ -25,9 +25,9 @@ def model(request, tmp_path_factory):
 
 def rows():
     """A row for each reference; the last candidate of the first is refused."""
-    made = rows_of(TEXTS)
-    made[0].candidates[2].reason = "copy"
-    return made
+    result = rows_of(TEXTS)
+    result[0].candidates[2].reason = "copy"
+    return result
 
 
 def differing(reference, text):
@@ -47,26 +47,26 @@ def test_scores_are_those_of_a_forward_pass_for_each_candidate(model):
 
     first = [] if model.tokenizer.bos_token_id is None else [model.tokenizer.bos_token_id]
     for row in critic_rows(rows(), model, 512):
-        own, beginning = mean(model, first, read(row.reference)), read(row.reference + "\n")
+        reference_mean, beginning = mean(model, first, read(row.reference)), read(row.reference + "\n")
         repeated = mean(model, beginning, read(row.reference))
         for candidate in row.candidates:
             scores, text = candidate.scores, candidate.text
             if candidate.reason or not text or not row.reference:
                 assert scores.given_reference is scores.relative_fluency is None
                 continue
-            given = mean(model, beginning, read(text))
-            assert scores.given_reference == pytest.approx(given - repeated, abs=2e-6)
+            text_mean = mean(model, beginning, read(text))
+            assert scores.given_reference == pytest.approx(text_mean - repeated, abs=2e-6)
             assert abs(scores.given_reference) > 1e-3, "it is no repetition"
-            assert scores.after_reference == pytest.approx(given, abs=2e-6)
+            assert scores.after_reference == pytest.approx(text_mean, abs=2e-6)
             differ = differing(read(row.reference), read(text))
             logs = [alone(model, beginning, read(text)[: n + 1])[0] for n in range(len(differ))]
             logs = [log - before for log, before in zip(logs, [0.0, *logs], strict=False)]
-            changed = sum(log for log, one in zip(logs, differ, strict=True) if one)
+            changed = sum(log for log, differs in zip(logs, differ, strict=True) if differs)
             assert scores.changed_words == pytest.approx(changed, abs=2e-6)
             assert scores.unchanged_words == pytest.approx((sum(logs) - changed) / differ.count(False), abs=2e-6)
             behind = [logs[n] for n in range(1, len(logs)) if differ[n - 1] and not differ[n]]
             assert scores.after_changes <= min(behind, default=0.0) + 2e-6
-            assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - own, abs=2e-6)
+            assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - reference_mean, abs=2e-6)
 
 
 def test_reading_back_scores_the_reference_after_each_candidate(model):
@@ -81,7 +81,7 @@ def test_reading_back_scores_the_reference_after_each_candidate(model):
                 continue
             ids = read(row.reference)
             sums = [alone(model, read(text + "\n"), ids[: n + 1])[0] for n in range(len(ids))]
-            logs = [one - before for one, before in zip(sums, [0.0, *sums], strict=False)]
+            logs = [total - before for total, before in zip(sums, [0.0, *sums], strict=False)]
             assert scores.after_candidate_total == pytest.approx(sums[-1], abs=2e-6)
             assert scores.after_candidate == pytest.approx(sums[-1] / len(ids), abs=2e-6)
             assert scores.after_candidate_least == pytest.approx(min(logs), abs=2e-6)
@@ -89,8 +89,8 @@ def test_reading_back_scores_the_reference_after_each_candidate(model):
 
 def test_a_copy_is_as_probable_and_fluent_as_its_reference(model):
     row = Row("a-1", "a", None, None, "He left.", "en", "train", candidates=[Candidate("He left.", "beam")])
-    (done,) = critic_rows([row], model, 512)
-    assert done.candidates[0].scores.relative_fluency == done.candidates[0].scores.given_reference == 0
+    (result,) = critic_rows([row], model, 512)
+    assert result.candidates[0].scores.relative_fluency == result.candidates[0].scores.given_reference == 0
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 60])
@@ -110,11 +110,11 @@ def test_batches_change_nothing(model, batch_tokens):
 @pytest.mark.parametrize("fill", [critic_rows, read_back_rows])
 @pytest.mark.parametrize("batch_tokens", [1, 512])
 def test_reading_moves_the_progress_bar_by_the_rows_and_an_error_names_them(model, monkeypatch, fill, batch_tokens):
-    reported = []
-    monkeypatch.setattr("toolkit.data.progress._advance", reported.append)
+    steps = []
+    monkeypatch.setattr("toolkit.data.progress._advance", steps.append)
     shard = rows()
     list(fill(shard, model, batch_tokens))
-    assert sum(reported) == pytest.approx(len(shard)) and len(reported) > (batch_tokens == 1)
+    assert sum(steps) == pytest.approx(len(shard)) and len(steps) > (batch_tokens == 1)
 
     def fails(*_):
         raise RuntimeError("no memory")
@@ -133,8 +133,8 @@ def test_rows_without_candidates_stay_as_they_are(model):
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_a_loaded_critic_has_faster_layers_and_the_same_numbers(kind, tmp_path):
     critic, plain = load_critic(saved(kind, tmp_path / "m"), "float32", "cpu"), wide(kind, tmp_path / "w")
-    for one, other in zip(critic_rows(rows(), critic, 512), critic_rows(rows(), plain, 512), strict=True):
-        for a, b in zip(one.candidates, other.candidates, strict=True):
+    for left, right in zip(critic_rows(rows(), critic, 512), critic_rows(rows(), plain, 512), strict=True):
+        for a, b in zip(left.candidates, right.candidates, strict=True):
             assert a.scores.given_reference == pytest.approx(b.scores.given_reference, abs=1e-4)
     assert critic_signature(critic).startswith("nats per token|m|0.0M|float32|after:reference and line break")
 

@@ -41,8 +41,8 @@ def settings(tmp_path):
 def by_hand(source, reference):
     """x of one pair, by forced decoding of each side by itself."""
     nats = []
-    for model, read, said in ((translator("de-en"), source, reference), (translator("en-de"), reference, source)):
-        ids = model.target.encode([said])
+    for model, read, output in ((translator("de-en"), source, reference), (translator("en-de"), reference, source)):
+        ids = model.target.encode([output])
         (total,) = log_likelihood(engine_of(model.model), model.source.encode([read]), ids, 1000)
         nats.append(-total / len(ids[0]))
     return abs(nats[0] - nats[1]) + sum(nats) / 2
@@ -50,26 +50,26 @@ def by_hand(source, reference):
 
 @pytest.mark.slow
 def test_every_pair_is_scored_and_those_above_the_threshold_are_refused(settings, tmp_path):
-    wanted = {tuple(line): by_hand(*line) for line in LINES}
-    threshold = float(np.median(list(wanted.values())))
+    expected = {tuple(line): by_hand(*line) for line in LINES}
+    threshold = float(np.median(list(expected.values())))
     counts = filter_bitext(replace(settings, max_cross_entropy=threshold))
-    kept = pq.read_table(tmp_path / "kept.parquet").to_pylist()
-    assert [(one["source"], one["reference"]) for one in kept] == [p for p, x in wanted.items() if x <= threshold]
-    for one in kept:
-        assert one["cross_entropy"] == pytest.approx(wanted[one["source"], one["reference"]], abs=1e-4)
-        assert one["score"] == pytest.approx(np.exp(-one["cross_entropy"]))
-    assert counts == {"kept": len(kept), "cross_entropy": 24 - len(kept), "duplicate": 1, "empty": 1}
-    refused = [line.split("\t") for line in (tmp_path / "refused.tsv").read_text().splitlines()]
-    assert [line[:2] for line in refused][-2:] == [["25", "duplicate"], ["26", "empty"]]
-    assert {tuple(line[2:]) for line in refused[:-2]} == {pair for pair, x in wanted.items() if x > threshold}
+    rows = pq.read_table(tmp_path / "kept.parquet").to_pylist()
+    assert [(row["source"], row["reference"]) for row in rows] == [p for p, x in expected.items() if x <= threshold]
+    for row in rows:
+        assert row["cross_entropy"] == pytest.approx(expected[row["source"], row["reference"]], abs=1e-4)
+        assert row["score"] == pytest.approx(np.exp(-row["cross_entropy"]))
+    assert counts == {"kept": len(rows), "cross_entropy": 24 - len(rows), "duplicate": 1, "empty": 1}
+    refusals = [line.split("\t") for line in (tmp_path / "refused.tsv").read_text().splitlines()]
+    assert [line[:2] for line in refusals][-2:] == [["25", "duplicate"], ["26", "empty"]]
+    assert {tuple(line[2:]) for line in refusals[:-2]} == {pair for pair, x in expected.items() if x > threshold}
 
 
 @pytest.mark.slow
 def test_another_share_needs_no_other_scoring(settings, tmp_path):
     filter_bitext(replace(settings, best_share=0.5))
     x = sorted(by_hand(*line) for line in LINES)
-    kept = pq.read_table(tmp_path / "kept.parquet")["cross_entropy"].to_pylist()
-    assert sorted(kept) == pytest.approx(x[:12], abs=1e-4)
+    values = pq.read_table(tmp_path / "kept.parquet")["cross_entropy"].to_pylist()
+    assert sorted(values) == pytest.approx(x[:12], abs=1e-4)
     shards = sorted((tmp_path / "kept.parquet.shards").glob("rows-*"))
     times = [shard.stat().st_mtime_ns for shard in shards]
     assert filter_bitext(replace(settings, best_share=0.25))["kept"] == 6
@@ -98,9 +98,9 @@ def test_of_equal_pairs_the_first_are_kept(tmp_path, monkeypatch):
     share = BitextFilter(
         bitext=["b.tsv"], source_lang="de", lang="en", forward="f", backward="b", output="o.tsv", best_share=0.6
     )
-    found = pa.concat_tables(_judged([tmp_path], share))
-    assert found["reason"].to_pylist() == [None, None, None, "cross_entropy", "empty", "cross_entropy"]
-    assert found["cross_entropy"].to_pylist() == [2.0, 1.0, 2.0, 2.0, None, 3.0]
+    table = pa.concat_tables(_judged([tmp_path], share))
+    assert table["reason"].to_pylist() == [None, None, None, "cross_entropy", "empty", "cross_entropy"]
+    assert table["cross_entropy"].to_pylist() == [2.0, 1.0, 2.0, 2.0, None, 3.0]
 
 
 @pytest.mark.slow
@@ -110,8 +110,8 @@ def test_pairs_that_are_no_translations_are_found(settings, tmp_path):
     (tmp_path / "demo.tsv").write_text("".join("\t".join(line) + "\n" for line in [*lines, *wrong]))
     models = {"forward": "starter/de-en", "backward": "starter/en-de", "best_share": 0.5, "shard_rows": 1000}
     counts = filter_bitext(replace(settings, **models))
-    kept = pq.read_table(tmp_path / "kept.parquet")["line"].to_pylist()
-    assert counts["kept"] == len(kept) == 60 and sum(line <= 60 for line in kept) >= 57
+    numbers = pq.read_table(tmp_path / "kept.parquet")["line"].to_pylist()
+    assert counts["kept"] == len(numbers) == 60 and sum(line <= 60 for line in numbers) >= 57
 
 
 @pytest.mark.slow
@@ -120,8 +120,8 @@ def test_two_processes_write_the_same_bytes(settings, tmp_path):
     flags = [f"--{name}={getattr(settings, name)}" for name in ("forward", "backward", "source_lang", "lang", "dtype")]
     flags += ["--bitext", *settings.bitext, "--shard_rows=10", "--threads=1", "--best_share=0.5", "--processes=2"]
     command = [PYTHON, str(ROOT / "scripts" / "filter_bitext.py"), *flags, f"--output={tmp_path / 'two.tsv'}"]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "12 of 26 lines kept" in done.stdout, done.stderr
+    process = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0 and "12 of 26 lines kept" in process.stdout, process.stderr
     assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
 
 

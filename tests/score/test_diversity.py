@@ -30,12 +30,12 @@ def test_equation_2_by_hand(reference, text, distance, similarity):
 
 
 @given(TEXTS, TEXTS)
-def test_it_is_between_0_and_1_and_symmetric_and_0_for_a_copy(one, other):
-    assert 0 <= diversity(one, other) <= 1
-    assert diversity(one, other) == diversity(other, one)
-    assert diversity(one, one) == 0 == diversity(one, one.upper())
-    total = diversity(one, other) + diversity(one, other, "similarity")
-    moved = 2 * (diversity(one, other, "similarity") - 0.5) if one == other else None
+def test_it_is_between_0_and_1_and_symmetric_and_0_for_a_copy(first, second):
+    assert 0 <= diversity(first, second) <= 1
+    assert diversity(first, second) == diversity(second, first)
+    assert diversity(first, first) == 0 == diversity(first, first.upper())
+    total = diversity(first, second) + diversity(first, second, "similarity")
+    moved = 2 * (diversity(first, second, "similarity") - 0.5) if first == second else None
     assert total >= 0.5 - 1e-6 and (moved is None or moved == pytest.approx(0, abs=1e-5))
 
 
@@ -48,6 +48,6 @@ def test_a_full_reorder_is_more_diverse_than_a_copy_and_less_than_other_words():
 def test_refused_candidates_have_none():
     row = Row("a-1", "a", None, None, "He left early.", "en", "train")
     row.candidates = [Candidate("Early he left.", "infill"), Candidate("He left.", "infill", reason="negation")]
-    (done,) = diversity_rows([row])
-    assert [c.scores.diversity for c in done.candidates] == [0.222222, None]
+    (result,) = diversity_rows([row])
+    assert [c.scores.diversity for c in result.candidates] == [0.222222, None]
     assert diversity_signature("distance") == "0.5 Jaccard distance + 0.5 displacement|case:lc|decimals:6|v:1.0.0"

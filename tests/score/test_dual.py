@@ -16,9 +16,9 @@ from toolkit.select.filter import refuse_dual
 def alone(source: list[int], output: list[int]) -> float:
     """log p(output | source) of one pair without padding, from the logits of the whole model."""
     model = translator("en-de").model
-    said = torch.tensor([[model.config.decoder_start_token_id, *output[:-1]]])
+    decoder_ids = torch.tensor([[model.config.decoder_start_token_id, *output[:-1]]])
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=said).logits[0].double()
+        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=decoder_ids).logits[0].double()
     return sum(logits[step].log_softmax(-1)[token].item() for step, token in enumerate(output))
 
 
@@ -27,11 +27,11 @@ def test_log_likelihood_is_the_models_own(batch_tokens):
     texts = [*pairs(8), ("Ja.", "Yes, of course."), ("Ja.", ""), ("", "Yes."), ("Nein!", "No.")]
     backward = translator("en-de")
     inputs, outputs = backward.source.encode([e for _, e in texts]), backward.target.encode([d for d, _ in texts])
-    found = log_likelihood(SharedEngine(backward.model), inputs, outputs, batch_tokens)
+    scores = log_likelihood(SharedEngine(backward.model), inputs, outputs, batch_tokens)
     expected = [alone(source, output) for source, output in zip(inputs, outputs, strict=True)]
-    assert found == pytest.approx(expected, abs=1e-3)
-    assert len({round(score, 2) for score in found}) == len(texts)
-    assert max(found) < 0
+    assert scores == pytest.approx(expected, abs=1e-3)
+    assert len({round(score, 2) for score in scores}) == len(texts)
+    assert max(scores) < 0
 
 
 def test_nothing_to_score():
@@ -42,12 +42,12 @@ def test_batches_hold_their_budget_and_one_output_length():
     lengths = [(n * 7 % 23 + 1, n * 5 % 6 + 1) for n in range(60)]
     inputs, outputs = [[3] * n for n, _ in lengths], [[3] * n for _, n in lengths]
     order = sorted(range(60), key=lambda i: (len(outputs[i]), len(inputs[i])))
-    found = list(_batches(order, inputs, outputs, 50))
-    assert [i for batch in found for i in batch] == order
-    for batch in found:
+    batches = list(_batches(order, inputs, outputs, 50))
+    assert [i for batch in batches for i in batch] == order
+    for batch in batches:
         assert len({len(outputs[i]) for i in batch}) == 1
         assert len(batch) == 1 or len(batch) * max(max(len(inputs[i]), len(outputs[i])) for i in batch) <= 50
-    assert len(found) < 30
+    assert len(batches) < 30
 
 
 def test_rows_get_backward_scores_of_the_candidates_that_are_in():
@@ -78,15 +78,15 @@ def test_a_backward_translator_of_any_family(name, batch_tokens):
     for row in scored:
         ids = backward.target.encode([row.source])[0]
         for candidate in row.candidates:
-            given = engine_of(backward.model).given
+            prefix = engine_of(backward.model).given
             source = torch.tensor(backward.source.encode([candidate.text]))
             with torch.no_grad():
-                read = torch.tensor([[*given, *ids[:-1]]])
-                logits = backward.model(input_ids=source, decoder_input_ids=read).logits[0, len(given) - 1 :].double()
+                read = torch.tensor([[*prefix, *ids[:-1]]])
+                logits = backward.model(input_ids=source, decoder_input_ids=read).logits[0, len(prefix) - 1 :].double()
             expected = logits.log_softmax(-1).gather(1, torch.tensor(ids)[:, None]).sum().item()
             assert candidate.scores.backward_logprob == pytest.approx(expected, abs=1e-3)
             assert candidate.scores.backward_tokens == len(ids)
-            assert ids[-1] == backward.target.eos and not set(given) & set(ids[:-1])
+            assert ids[-1] == backward.target.eos and not set(prefix) & set(ids[:-1])
 
 
 @pytest.mark.filterwarnings("ignore:.*decode without shared encoder states")

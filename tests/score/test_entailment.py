@@ -26,7 +26,7 @@ def alone(path, premise, hypothesis, label=1):
 def test_both_directions_are_those_of_one_pair_at_a_time(path):
     shard = rows_of(TEXTS)
     shard[0].candidates[1].reason = "copy"
-    seen = set()
+    score_pairs = set()
     for row in entailment_rows(shard, load_nli(path), 3):
         for candidate in row.candidates:
             scores, text = candidate.scores, candidate.text
@@ -36,9 +36,9 @@ def test_both_directions_are_those_of_one_pair_at_a_time(path):
             assert scores.entailed == pytest.approx(alone(path, row.reference, text), abs=2e-6)
             assert scores.entails == pytest.approx(alone(path, text, row.reference), abs=2e-6)
             assert scores.entailment == min(scores.entailed, scores.entails)
-            seen.add((scores.entailed, scores.entails))
-    assert len(seen) == 2, "equal texts have equal scores"
-    assert all(first != second for first, second in seen)
+            score_pairs.add((scores.entailed, scores.entails))
+    assert len(score_pairs) == 2, "equal texts have equal scores"
+    assert all(first != second for first, second in score_pairs)
 
 
 def test_what_the_model_cannot_read_whole_has_no_score(path):

@@ -23,8 +23,8 @@ def gpt2(request, tmp_path_factory):
     vocabulary = {piece: n for n, piece in enumerate(["<|end|>", "?", *letters])}
     inner = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))
     inner.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    own = {"bos_token": "<|end|>", "eos_token": "<|end|>"} if request.param == "gpt2" else {}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="?", **own)
+    special_tokens = {"bos_token": "<|end|>", "eos_token": "<|end|>"} if request.param == "gpt2" else {}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="?", **special_tokens)
     torch.manual_seed(1)
     config = GPT2Config(vocab_size=len(vocabulary), n_positions=128, n_embd=16, n_layer=2, n_head=2,
                         bos_token_id=0, eos_token_id=0)  # fmt: skip
@@ -63,16 +63,16 @@ def test_an_infiller_says_how_probable_a_sentence_is(infiller):  # noqa: F811
     for fluency, text in zip(fluencies(REFERENCES, infiller, 512), REFERENCES, strict=True):
         tokenizer = infiller.source.tokenizer
         read = tokenizer(infill_input([], "", ""), return_tensors="pt").input_ids
-        said = tokenizer(infill_output(text, []), return_tensors="pt").input_ids
-        assert fluency == pytest.approx(-infiller.model(input_ids=read, labels=said).loss.item(), rel=1e-4)
+        labels = tokenizer(infill_output(text, []), return_tensors="pt").input_ids
+        assert fluency == pytest.approx(-infiller.model(input_ids=read, labels=labels).loss.item(), rel=1e-4)
 
 
 def test_rows_get_it_and_refused_candidates_do_not(gpt2):
     model, _ = gpt2
     row = Row("a-1", "a", None, None, "He left.", "en", "train",
               candidates=[Candidate("He went.", "infill"), Candidate("He", "infill", reason="copy")])  # fmt: skip
-    (done,) = fluency_rows([row], model, 64)
-    assert done.candidates[0].scores.fluency < 0 and done.candidates[1].scores.fluency is None
+    (result,) = fluency_rows([row], model, 64)
+    assert result.candidates[0].scores.fluency < 0 and result.candidates[1].scores.fluency is None
     assert fluency_signature(model).startswith("nats per token|gpt2")
 
 

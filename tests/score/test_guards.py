@@ -145,8 +145,8 @@ def test_rows_get_the_name_of_the_guard_and_refused_candidates_keep_their_reason
     texts = {"He came.": None, "He did not arrive.": None, "Him not come": "dual"}
     candidates = [Candidate(text, "sample", reason=reason) for text, reason in texts.items()]
     row = Row("a-1", "a", None, None, "He didn't come.", "en", "train", candidates=candidates)
-    (found,) = guard_rows([row])
-    assert [c.reason for c in found.candidates] == ["negation", None, "dual"]
+    (result,) = guard_rows([row])
+    assert [c.reason for c in result.candidates] == ["negation", None, "dual"]
     candidates[0].reason = None
     list(guard_rows([row], ["number", "name"]))
     assert candidates[0].reason is None, "only the guards that are asked for"

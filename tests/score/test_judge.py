@@ -84,17 +84,17 @@ def test_what_a_language_model_expects_is_more_probably_usable():
     judge = read_judge(WITH_CRITIC)
     text = "We were trapped behind a tractor the whole way to York."
     values = []
-    for given in (-3.0, -1.0, 0.0):
-        scores = replace(GOOD, given_reference=given, after_reference=given - 0.4)
+    for log_probability in (-3.0, -1.0, 0.0):
+        scores = replace(GOOD, given_reference=log_probability, after_reference=log_probability - 0.4)
         values.append(judge.probability(TEXT, Candidate(text, "pivot", scores=scores)))
     assert 0 < values[0] < values[1] < values[2] < 1
 
 
 def test_only_candidates_with_all_scores_and_no_reason_are_judged():
-    lacking = Candidate("a", "pivot", scores=Scores(forward_logprob=-1.0, forward_tokens=1))
-    refused = Candidate("b", "pivot", reason="copy", scores=replace(GOOD))
-    judged = Candidate("c", "pivot", scores=replace(GOOD))
-    row = Row("1", "t", None, "en", TEXT, "en", "", candidates=[lacking, refused, judged])
+    incomplete = Candidate("a", "pivot", scores=Scores(forward_logprob=-1.0, forward_tokens=1))
+    copy = Candidate("b", "pivot", reason="copy", scores=replace(GOOD))
+    complete = Candidate("c", "pivot", scores=replace(GOOD))
+    row = Row("1", "t", None, "en", TEXT, "en", "", candidates=[incomplete, copy, complete])
     list(judge_rows([row], read_judge(WITH_CRITIC)))
     assert [c.scores.usable is None for c in row.candidates] == [True, True, False]
 

@@ -32,13 +32,13 @@ def feature(name: str, reference: str, candidate: str) -> float:
     ],
 )
 def test_a_worse_candidate_scores_lower(worse):
-    close, found = predict([REFERENCE] * 2, [CLOSE, worse])
-    assert found < close - 1
+    close, score = predict([REFERENCE] * 2, [CLOSE, worse])
+    assert score < close - 1
 
 
 def test_a_changed_number_scores_lower():
-    kept, changed = predict(["It took 15 years."] * 2, ["It has taken 15 years.", "It has taken 70 years."])
-    assert changed < kept - 3
+    right, wrong = predict(["It took 15 years."] * 2, ["It has taken 15 years.", "It has taken 70 years."])
+    assert wrong < right - 3
 
 
 def test_a_copy_has_100_by_rule_and_only_a_copy():
@@ -80,13 +80,13 @@ def test_a_score_depends_on_its_pair_alone():
         "The old houses in Berlin were sold.",
     ] * 7
     references = [REFERENCE, "He bought no house."] * 21
-    together = predict(references, candidates)
+    batch = predict(references, candidates)
     alone = [predict([a], [b])[0] for a, b in zip(references, candidates, strict=True)]
-    assert repr(together) == repr(alone)  # nan included, to the last bit
-    assert repr(predict(references[::-1], candidates[::-1])[::-1]) == repr(together)
+    assert repr(batch) == repr(alone)  # nan included, to the last bit
+    assert repr(predict(references[::-1], candidates[::-1])[::-1]) == repr(batch)
     _sentence_of.cache_clear()
-    assert repr(predict(references, candidates)) == repr(together)
-    assert len({score for score in together if not math.isnan(score)}) == 5
+    assert repr(predict(references, candidates)) == repr(batch)
+    assert len({score for score in batch if not math.isnan(score)}) == 5
 
 
 def test_nothing_to_score():
@@ -139,10 +139,10 @@ def test_rows_are_filled_across_chunks(monkeypatch):
         row.candidates = [Candidate(CLOSE, "sample")]
     rows[1].candidates += [refused, empty]
     rows[3].candidates = []
-    found = list(judgment_rows(iter(rows)))
-    assert [row.id for row in found] == [f"a-{i}" for i in range(5)]
-    assert [len(row.candidates) for row in found] == [1, 3, 1, 0, 1]
-    assert {row.candidates[0].scores.judgment for row in found if row.candidates} == set(predict([REFERENCE], [CLOSE]))
+    result = list(judgment_rows(iter(rows)))
+    assert [row.id for row in result] == [f"a-{i}" for i in range(5)]
+    assert [len(row.candidates) for row in result] == [1, 3, 1, 0, 1]
+    assert {row.candidates[0].scores.judgment for row in result if row.candidates} == set(predict([REFERENCE], [CLOSE]))
     assert (refused.scores.judgment, empty.scores.judgment, empty.reason) == (None, None, None)
 
 

@@ -7,7 +7,7 @@ from toolkit.score.overlap import _trigrams, trigram_overlap, trigram_rows
 
 
 @pytest.mark.parametrize(
-    ("reference", "candidate", "wanted"),
+    ("reference", "candidate", "expected"),
     [
         ("a b c d", "a b c d", 1.0),
         ("a b c d", "a b c e", 0.5),
@@ -23,8 +23,8 @@ from toolkit.score.overlap import _trigrams, trigram_overlap, trigram_rows
         ("a a a a a", "a a a b c", 0.333333),  # shared once, although the reference says it three times
     ],
 )
-def test_by_hand(reference, candidate, wanted):
-    assert trigram_overlap(reference, candidate) == wanted
+def test_by_hand(reference, candidate, expected):
+    assert trigram_overlap(reference, candidate) == expected
 
 
 def test_words_and_marks():
@@ -38,6 +38,6 @@ def test_words_and_marks():
 def test_the_stage_measures_what_is_in_and_changes_nothing_else():
     row = Row("a-1", "a", "x", "de", "We go home now.", "en", "train")
     row.candidates = [Candidate("We go home.", "beam"), Candidate("We go home.", "beam", reason="unfinished")]
-    (found,) = trigram_rows([row])
-    assert [c.scores.trigram_overlap for c in found.candidates] == [0.5, None]
-    assert [c.reason for c in found.candidates] == [None, "unfinished"]
+    (result,) = trigram_rows([row])
+    assert [c.scores.trigram_overlap for c in result.candidates] == [0.5, None]
+    assert [c.reason for c in result.candidates] == [None, "unfinished"]

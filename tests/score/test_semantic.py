@@ -36,7 +36,7 @@ def row(number, reference, *texts):
 
 
 def scores(rows):
-    return [[c.scores.semantic for c in one.candidates] for one in rows]
+    return [[c.scores.semantic for c in entry.candidates] for entry in rows]
 
 
 def test_cosines_by_hand(encoder):
@@ -45,10 +45,10 @@ def test_cosines_by_hand(encoder):
         row(1, "dog cat", "two dog", "hound"),  # the mean of (1, 0) and (0, 2) against that of (3, 3) and (1, 0)
         row(2, "cat"),
     ]
-    found = scores(semantic_rows(rows, encoder, 2))
+    values = scores(semantic_rows(rows, encoder, 2))
     mean = (0.5 * 2 + 1 * 1.5) / (np.hypot(0.5, 1) * np.hypot(2, 1.5))
     hound = (1 * 3 + 2 * 4) / (np.sqrt(5) * 5)
-    assert found == [[0.6, 0.0, 1.0, -1.0, 0.0], [round(mean, 6), round(hound, 6)], []]
+    assert values == [[0.6, 0.0, 1.0, -1.0, 0.0], [round(mean, 6), round(hound, 6)], []]
 
 
 def test_batches_and_order_change_nothing(encoder):
@@ -56,14 +56,14 @@ def test_batches_and_order_change_nothing(encoder):
     forth = scores(semantic_rows([row(n, t, *texts) for n, t in enumerate(texts)], encoder, 1))
     back = scores(semantic_rows([row(n, t, *texts) for n, t in enumerate(texts)][::-1], encoder, 64))
     assert forth == back[::-1]
-    assert len({s for one in forth for s in one}) > 5
+    assert len({s for values in forth for s in values}) > 5
 
 
 def test_each_text_is_encoded_once(encoder, monkeypatch):
-    seen, encode = [], encoder.encode
-    monkeypatch.setattr(encoder, "encode", lambda texts, **rest: seen.extend(texts) or encode(texts, **rest))
+    inputs, encode = [], encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda texts, **rest: inputs.extend(texts) or encode(texts, **rest))
     list(semantic_rows([row(0, "dog", "cat", "dog"), row(1, "cat", "dog")], encoder, 8))
-    assert sorted(seen) == ["cat", "dog"]
+    assert sorted(inputs) == ["cat", "dog"]
 
 
 def test_refused_candidates_are_not_measured(encoder):
@@ -76,8 +76,8 @@ def test_refused_candidates_are_not_measured(encoder):
 
 def test_a_cosine_never_leaves_its_range():
     vectors = np.random.default_rng(0).normal(size=(200, 7)).astype(np.float32)
-    found = np.array(cosines(vectors, np.array([(n, n) for n in range(200)])))
-    assert found.tolist() == [1.0] * 200
+    values = np.array(cosines(vectors, np.array([(n, n) for n in range(200)])))
+    assert values.tolist() == [1.0] * 200
     assert max(map(abs, cosines(vectors, np.array([(n, 199 - n) for n in range(200)])))) < 1
 
 
@@ -95,9 +95,9 @@ def test_weights_are_float32(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["nobody/nothing", "/no/such/folder"])
 def test_an_unknown_name_is_one_line(name):
-    with pytest.raises(ValueError, match="wanted a sentence encoder, got") as raised:
+    with pytest.raises(ValueError, match="wanted a sentence encoder, got") as error:
         load_encoder(name)
-    assert "\n" not in str(raised.value) and repr(name) in str(raised.value)
+    assert "\n" not in str(error.value) and repr(name) in str(error.value)
 
 
 def test_a_plain_transformer_is_refused(tmp_path):

@@ -57,9 +57,9 @@ def test_candidates_by_the_reference_are_in_cluster_0():
 @pytest.mark.parametrize("distinct", [1, 2, 6, 7, 8, 12])
 def test_k_is_at_most_7_and_at_most_the_distinct_candidates(distinct):
     keys = ["r" * 20, *(chr(ord("a") + n) * 20 for n in range(distinct)), *("a" * 20 for _ in range(3))]
-    found = _assign(keys, 7)
-    assert set(found) - {0} == set(range(1, min(7, distinct) + 1))
-    assert found[-3:] == [found[0]] * 3
+    clusters = _assign(keys, 7)
+    assert set(clusters) - {0} == set(range(1, min(7, distinct) + 1))
+    assert clusters[-3:] == [clusters[0]] * 3
 
 
 def test_with_few_distinct_candidates_each_is_a_cluster():
@@ -95,16 +95,16 @@ def keys(*texts: str) -> list[str]:
 
 
 def test_keys_ignore_case_and_punctuation():
-    first, *others = keys("The dog sleeps.", "the dog sleeps", "THE DOG - sleeps!?", 'the dog," sleeps...')
-    assert others == [first] * 3
+    first, *rest = keys("The dog sleeps.", "the dog sleeps", "THE DOG - sleeps!?", 'the dog," sleeps...')
+    assert rest == [first] * 3
     assert len(first) >= 3
 
 
 def test_keys_count_pieces_not_characters():
     segmented = translator("de-en").target.processor.encode("we have been there", out_type=str)
-    found = keys("We have been there.")[0]
-    assert len(found) == sum(any(c.isalnum() for c in piece) for piece in segmented)
-    assert len(found) < len("wehavebeenthere")
+    key = keys("We have been there.")[0]
+    assert len(key) == sum(any(c.isalnum() for c in piece) for piece in segmented)
+    assert len(key) < len("wehavebeenthere")
 
 
 def test_keys_tell_pieces_apart():
@@ -131,9 +131,11 @@ def test_a_row_has_the_same_clusters_among_others():
     rows = []
     for number in range(ROWS + 3):
         texts = {" ".join(chance.choices(("we", "you", "go", "home", "now", "will"), k=4)) for _ in range(number % 12)}
-        found = [Candidate(text, "sample", scores=Scores(-n - 1.0, 1, -1.0, 1)) for n, text in enumerate(sorted(texts))]
-        rows.append(Row(f"a-{number}", "a", "x", "de", "we go home", "en", "train", candidates=found))
-    alone = [[c.cluster for c in row.candidates] for given in rows for row in cluster_rows([given], pieces, 3)]
+        candidates = [
+            Candidate(text, "sample", scores=Scores(-n - 1.0, 1, -1.0, 1)) for n, text in enumerate(sorted(texts))
+        ]
+        rows.append(Row(f"a-{number}", "a", "x", "de", "we go home", "en", "train", candidates=candidates))
+    alone = [[c.cluster for c in row.candidates] for single in rows for row in cluster_rows([single], pieces, 3)]
     together = list(cluster_rows(rows, pieces, 3))
     assert [row.id for row in together] == [f"a-{n}" for n in range(ROWS + 3)]
     assert [[c.cluster for c in row.candidates] for row in together] == alone
@@ -144,13 +146,13 @@ def test_the_order_of_the_candidates_does_not_matter():
     words = ["the", "a", "dog", "cat", "sleeps", "eats", "in", "near", "house", "tree", "never", "always"]
     texts = sorted({" ".join(chance.choices(words, k=5)) for _ in range(40)})
     scores = {text: chance.choice([-1.0, -2.0, -3.0]) for text in texts}
-    found = []
+    clusters = []
     for _ in range(3):
         chance.shuffle(texts)
         row = Row("a-1", "a", "x", "de", "The dog sleeps in the house.", "en", "train")
         row.candidates = [Candidate(text, "sample", scores=Scores(scores[text], 1, -1.0, 1)) for text in texts]
-        found.append(
+        clusters.append(
             {c.text: c.cluster for c in next(iter(cluster_rows([row], translator("de-en").target, 7))).candidates}
         )
-    assert found[0] == found[1] == found[2]
-    assert len(set(found[0].values())) > 4
+    assert clusters[0] == clusters[1] == clusters[2]
+    assert len(set(clusters[0].values())) > 4

@@ -45,8 +45,8 @@ def record_of(run, settings):
     return json.loads((_chosen_folder(run, settings) / "cut.json").read_text())
 
 
-def reasons(found):
-    return {row_id: row.candidates[1].reason for row_id, row in found.items()}
+def reasons(rows):
+    return {row_id: row.candidates[1].reason for row_id, row in rows.items()}
 
 
 def hashed(seed: int, row_id: str) -> tuple[int, int]:
@@ -56,13 +56,13 @@ def hashed(seed: int, row_id: str) -> tuple[int, int]:
 
 def test_the_top_two_deciles_without_the_long_ones(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(100), 30)
-    found = reasons(fates(run, DecileSettings(by="semantic")))
+    outcomes = reasons(fates(run, DecileSettings(by="semantic")))
     rows = corpus(100)
     top = {row.id for row in rows if row.candidates[1].scores.semantic >= 0.080}
     long = {f"demo-{n}" for n in range(0, 100, 5)}
-    assert {i for i, reason in found.items() if reason is None} == top - long
-    assert {i for i, reason in found.items() if reason == "too_long"} == top & long
-    assert Counter(found.values())["decile"] == 80
+    assert {i for i, reason in outcomes.items() if reason is None} == top - long
+    assert {i for i, reason in outcomes.items() if reason == "too_long"} == top & long
+    assert Counter(outcomes.values())["decile"] == 80
     assert top & long and top - long
 
 
@@ -70,9 +70,9 @@ def test_the_top_two_deciles_without_the_long_ones(tmp_path):
 def test_as_a_plain_sort_says(tmp_path, by):
     settings = DecileSettings(by=by, deciles="2,7", sample=11, max_tokens=30, seed=3)
     rows = corpus(157)
-    found = reasons(fates(write_run(tmp_path / "bank.shards", rows, 50), settings))
+    outcomes = reasons(fates(write_run(tmp_path / "bank.shards", rows, 50), settings))
 
-    def measured(row):
+    def sort_key(row):
         scores = row.candidates[1].scores
         value = {
             "semantic": scores.semantic,
@@ -81,25 +81,25 @@ def test_as_a_plain_sort_says(tmp_path, by):
         }[by]
         return value, hashed(3, row.id)[0]
 
-    ranked = sorted(rows, key=measured)
-    wanted = {row.id for i, row in enumerate(ranked) if i * 10 // 157 + 1 in (2, 7)}
-    short = {row.id for row in rows if len(row.candidates[1].text.split()) <= 30} & wanted
-    drawn = set(sorted(short, key=lambda i: hashed(3, i)[1])[:11])
-    assert len(drawn) == 11 < len(short) < len(wanted)
-    assert {i for i, r in found.items() if r is None} == drawn
-    assert {i for i, r in found.items() if r == "not_sampled"} == short - drawn
-    assert {i for i, r in found.items() if r == "too_long"} == wanted - short
-    assert {i for i, r in found.items() if r == "decile"} == {row.id for row in rows} - wanted
+    ranked = sorted(rows, key=sort_key)
+    in_deciles = {row.id for i, row in enumerate(ranked) if i * 10 // 157 + 1 in (2, 7)}
+    short = {row.id for row in rows if len(row.candidates[1].text.split()) <= 30} & in_deciles
+    sample = set(sorted(short, key=lambda i: hashed(3, i)[1])[:11])
+    assert len(sample) == 11 < len(short) < len(in_deciles)
+    assert {i for i, r in outcomes.items() if r is None} == sample
+    assert {i for i, r in outcomes.items() if r == "not_sampled"} == short - sample
+    assert {i for i, r in outcomes.items() if r == "too_long"} == in_deciles - short
+    assert {i for i, r in outcomes.items() if r == "decile"} == {row.id for row in rows} - in_deciles
 
 
 def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, 0.5) for n in range(40)], 40)
-    chosen = [
+    parts = [
         {i for i, r in reasons(fates(run, DecileSettings(by="semantic", deciles=str(t)))).items() if r is None}
         for t in range(1, 11)
     ]
-    assert [len(part) for part in chosen] == [4] * 10
-    assert len(set.union(*chosen)) == 40
+    assert [len(part) for part in parts] == [4] * 10
+    assert len(set.union(*parts)) == 40
 
 
 def test_fewer_pairs_than_deciles(tmp_path):
@@ -116,13 +116,13 @@ def test_thirty_words_are_not_too_long(tmp_path):
 
 def test_nothing_vanishes_and_nothing_else_changes(tmp_path):
     rows = corpus(30)
-    found = fates(write_run(tmp_path / "bank.shards", rows, 7), DecileSettings(by="translation_score", deciles="1"))
-    assert list(found) == [row.id for row in rows]
+    result = fates(write_run(tmp_path / "bank.shards", rows, 7), DecileSettings(by="translation_score", deciles="1"))
+    assert list(result) == [row.id for row in rows]
     for row in rows:
-        other = found[row.id]
-        assert (other.candidates[1].rank is None) == (other.candidates[1].reason is not None)
-        other.candidates[1].rank, other.candidates[1].reason = 0, None
-        assert other == row
+        result_row = result[row.id]
+        assert (result_row.candidates[1].rank is None) == (result_row.candidates[1].reason is not None)
+        result_row.candidates[1].rank, result_row.candidates[1].reason = 0, None
+        assert result_row == row
 
 
 def test_ranks_close_up(tmp_path):
@@ -130,20 +130,20 @@ def test_ranks_close_up(tmp_path):
     row.candidates.append(Candidate("w " * 40, "beam", rank=0, scores=Scores(semantic=0.2)))
     row.candidates[1].rank = 1
     settings = DecileSettings(by="semantic", deciles="1,2,3,4,5,6,7,8,9,10")
-    (found,) = fates(write_run(tmp_path / "bank.shards", [row], 1), settings).values()
-    assert [(c.rank, c.reason) for c in found.candidates] == [(None, "empty"), (0, None), (None, "too_long")]
+    (result,) = fates(write_run(tmp_path / "bank.shards", [row], 1), settings).values()
+    assert [(c.rank, c.reason) for c in result.candidates] == [(None, "empty"), (0, None), (None, "too_long")]
 
 
 def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 1000) for n in range(400)], 400)
     deciles = "1,2,3,4,5,6,7,8,9,10"
-    drawn = [
+    samples = [
         {i for i, r in reasons(fates(run, DecileSettings("semantic", deciles, 100, 30, seed))).items() if not r}
         for seed in (0, 1)
     ]
-    assert [len(part) for part in drawn] == [100, 100]
-    assert 10 < len(drawn[0] & drawn[1]) < 40  # 25 are expected by chance
-    assert 30 < sum(int(i.removeprefix("demo-")) < 200 for i in drawn[0]) < 70
+    assert [len(part) for part in samples] == [100, 100]
+    assert 10 < len(samples[0] & samples[1]) < 40  # 25 are expected by chance
+    assert 30 < sum(int(i.removeprefix("demo-")) < 200 for i in samples[0]) < 70
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
     assert [path.name for path in finished_shards(folder)] == [path.name for path in finished_shards(run)]
     record = json.loads((folder / "settings.json").read_text())
     assert (record["by"], record["deciles"], record["lang"]) == ("trigram_overlap", "10", "en")
-    other = _chosen_folder(run, DecileSettings(by="trigram_overlap", deciles="9"))
-    assert other != folder and other.parent == run
+    second_folder = _chosen_folder(run, DecileSettings(by="trigram_overlap", deciles="9"))
+    assert second_folder != folder and second_folder.parent == run
 
 
 def test_a_corpus_without_the_score_is_refused(tmp_path):
@@ -211,17 +211,17 @@ def test_bad_settings_are_refused():
 
 
 @pytest.mark.parametrize(
-    "given, named",
+    "options, flags",
     [
         ({"deciles": "9"}, "--deciles 9,"),
         ({"sample": 7}, "--sample 7,"),
         ({"max_tokens": 40, "deciles": "10"}, "--deciles 10, --max_tokens 40,"),
     ],
 )
-def test_settings_that_would_do_nothing_are_refused(given, named):
-    with pytest.raises(ValueError, match=f"^wanted --by with {named} got none: give one of semantic, trigram"):
-        DecileSettings(**given)
-    assert DecileSettings(seed=3).by is None and DecileSettings("trigram_overlap", **given).by
+def test_settings_that_would_do_nothing_are_refused(options, flags):
+    with pytest.raises(ValueError, match=f"^wanted --by with {flags} got none: give one of semantic, trigram"):
+        DecileSettings(**options)
+    assert DecileSettings(seed=3).by is None and DecileSettings("trigram_overlap", **options).by
 
 
 def test_a_damaged_record_is_one_line(tmp_path):
@@ -240,8 +240,8 @@ def test_all_that_is_in_is_ranked():
     row = pair(0, 0.5)
     row.candidates[1].rank = None
     row.candidates.append(Candidate("other", "beam"))
-    (found,) = rank_all([row])
-    assert [c.rank for c in found.candidates] == [None, 0, 1]
+    (result,) = rank_all([row])
+    assert [c.rank for c in result.candidates] == [None, 0, 1]
 
 
 def test_refusal_names_the_first_filter(tmp_path):
@@ -249,9 +249,9 @@ def test_refusal_names_the_first_filter(tmp_path):
     rows = [pair(n, n / 100, 31 if n in (0, 17) else 3) for n in range(30)]
     settings = DecileSettings(by="semantic", deciles="6,10", sample=4)
     run = write_run(tmp_path / "bank.shards", rows, 20)
-    found, cut = reasons(fates(run, settings)), record_of(run, settings)
-    assert found["demo-0"] == "decile" and found["demo-17"] == "too_long"
-    assert Counter(found.values()) == {"decile": 24, "too_long": 1, "not_sampled": 1, None: 4}
+    outcomes, cut = reasons(fates(run, settings)), record_of(run, settings)
+    assert outcomes["demo-0"] == "decile" and outcomes["demo-17"] == "too_long"
+    assert Counter(outcomes.values()) == {"decile": 24, "too_long": 1, "not_sampled": 1, None: 4}
     assert (cut["pairs"], cut["candidates"]) == (30, 5)
-    (left_out,) = (row_id for row_id, reason in found.items() if reason == "not_sampled")
-    assert hashed(0, left_out)[1] > cut["last_lot"] == max(hashed(0, i)[1] for i, r in found.items() if r is None)
+    (left_out,) = (row_id for row_id, reason in outcomes.items() if reason == "not_sampled")
+    assert hashed(0, left_out)[1] > cut["last_lot"] == max(hashed(0, i)[1] for i, r in outcomes.items() if r is None)

@@ -20,7 +20,7 @@ from toolkit.select import equal
 from toolkit.select.equal import find_equal_pairs
 
 
-def said(text, rank, nats=1.0, **scores):
+def pick(text, rank, nats=1.0, **scores):
     """A chosen candidate with a dual score of -2 `nats`."""
     return Candidate(text, "sample", rank=rank, scores=Scores(-nats, 1, -nats, 1, **scores))
 
@@ -30,13 +30,13 @@ def equal_rows():
     return [
         demo_row(0, "train", "Stop it!", [
             Candidate("Refused.", "sample", reason="dual"),
-            said("Cease it.", 1, 2.0),
-            said("Knock it off!", 0, 1.0),
+            pick("Cease it.", 1, 2.0),
+            pick("Knock it off!", 0, 1.0),
         ]),
-        demo_row(1, "train", "Stop it!", [said("Knock it off!", 1, 0.5), said("Quit it.", 0)]),
-        demo_row(2, "train", "stop it", [said("Cease it!", 0, 3.0), said("knock it off", 1, 0.1)]),
-        demo_row(3, "train", "Stop it.", [said("Quit it!", 0, 1.0)]),
-        demo_row(4, "test", "Go on.", [said("Stop it", 0), said("Go on!", 1), said("Go ahead.", 2), said("GO ON", 3)]),
+        demo_row(1, "train", "Stop it!", [pick("Knock it off!", 1, 0.5), pick("Quit it.", 0)]),
+        demo_row(2, "train", "stop it", [pick("Cease it!", 0, 3.0), pick("knock it off", 1, 0.1)]),
+        demo_row(3, "train", "Stop it.", [pick("Quit it!", 0, 1.0)]),
+        demo_row(4, "test", "Go on.", [pick("Stop it", 0), pick("Go on!", 1), pick("Go ahead.", 2), pick("GO ON", 3)]),
     ]  # fmt: skip
 
 
@@ -56,25 +56,27 @@ def packaged(tmp_path, demo_models):
 
 
 def test_the_best_of_equal_pairs_stays_beside_its_own_source(packaged):
-    found = published(packaged)
+    tables = published(packaged)
     train = [
-        (p["id"], p["source"], p["sentence1"], p["sentence2"], p["rank"]) for p in found["pairs"] if p["id"] != "demo-4"
+        (p["id"], p["source"], p["sentence1"], p["sentence2"], p["rank"])
+        for p in tables["pairs"]
+        if p["id"] != "demo-4"
     ]
     assert train == [
         ("demo-0", "Satz 0.", "Stop it!", "Knock it off!", 0),  # rank 0 before ranks 1 of better scores
         ("demo-1", "Satz 1.", "Stop it!", "Quit it.", 0),  # equal to demo-3's in rank and score, and before it
         ("demo-2", "Satz 2.", "stop it", "Cease it!", 0),  # rank 0, though its score is worse
     ]
-    assert [(p["sentence2"], p["rank"]) for p in found["pairs"] if p["id"] == "demo-4"] == [
+    assert [(p["sentence2"], p["rank"]) for p in tables["pairs"] if p["id"] == "demo-4"] == [
         ("Stop it", 0), ("Go on!", 1), ("Go ahead.", 2),
     ]  # fmt: skip
 
 
 def test_references_nest_what_pairs_spell_out(packaged):
-    found = published(packaged)
-    nested = [(r["id"], r["reference"], p["text"], p["rank"]) for r in found["references"] for p in r["paraphrases"]]
-    assert nested == [(p["id"], p["sentence1"], p["sentence2"], p["rank"]) for p in found["pairs"]]
-    assert [r["id"] for r in found["references"]] == ["demo-4", "demo-0", "demo-1", "demo-2"]
+    tables = published(packaged)
+    nested = [(r["id"], r["reference"], p["text"], p["rank"]) for r in tables["references"] for p in r["paraphrases"]]
+    assert nested == [(p["id"], p["sentence1"], p["sentence2"], p["rank"]) for p in tables["pairs"]]
+    assert [r["id"] for r in tables["references"]] == ["demo-4", "demo-0", "demo-1", "demo-2"]
 
 
 def test_they_are_counted_on_the_card(packaged):
@@ -92,12 +94,14 @@ def test_they_are_counted_on_the_card(packaged):
 
 def test_the_builder_gives_the_same(packaged):
     for config, column in (("pairs", "sentence2"), ("references", "paraphrases")):
-        made = ParabankBuilder(config_name=config, data_dir=f"{packaged}.shards", cache_dir=str(packaged.parent / "c"))
-        made.download_and_prepare()
+        builder = ParabankBuilder(
+            config_name=config, data_dir=f"{packaged}.shards", cache_dir=str(packaged.parent / "c")
+        )
+        builder.download_and_prepare()
         for split in ("train", "test"):
-            wanted = datasets.load_dataset(str(packaged), config, split=split)
-            assert made.as_dataset(split).to_list() == wanted.to_list() and wanted[column]
-            assert list(made.as_streaming_dataset(split)) == wanted.to_list()
+            expected = datasets.load_dataset(str(packaged), config, split=split)
+            assert builder.as_dataset(split).to_list() == expected.to_list() and expected[column]
+            assert list(builder.as_streaming_dataset(split)) == expected.to_list()
 
 
 WORDS = ["Stop", "stop!", "Stop.", "Go", "GO", "go?", "it", "It's", "its", "¡Señor!", "señor", "...", "?", "ß", "ｇｏ"]
@@ -116,17 +120,17 @@ def random_rows(seed, count):
         return Candidate(text(), "sample", rank=rank, scores=scores, reason=None if rank is not None else "dual")
 
     rows = [demo_row(n, "train", text(), []) for n in range(count)]
-    for one in rows:
+    for row in rows:
         ranks = [*range(random.randint(0, 4)), None, None]
         random.shuffle(ranks)
-        one.candidates = [candidate(rank) for rank in ranks]
+        row.candidates = [candidate(rank) for rank in ranks]
     return rows
 
 
 def score(candidate):
-    found = candidate.scores.judgment
-    found = candidate.scores.translation_score if found is None else found
-    return -1e9 if found is None else found
+    value = candidate.scores.judgment
+    value = candidate.scores.translation_score if value is None else value
+    return -1e9 if value is None else value
 
 
 def plain(shards):
@@ -134,19 +138,19 @@ def plain(shards):
     pairs = []
     for number, shard in enumerate(shards):
         place = 0
-        for one in read_shard(shard):
-            for candidate in one.candidates:
+        for row in read_shard(shard):
+            for candidate in row.candidates:
                 if candidate.rank is not None:
-                    key = (match_key(one.reference) or one.reference, match_key(candidate.text) or candidate.text)
+                    key = (match_key(row.reference) or row.reference, match_key(candidate.text) or candidate.text)
                     pairs.append((candidate.rank, -score(candidate), number, place, key))
                 place += 1
-    seen, repeated, copies = set(), [[] for _ in shards], 0
+    keys, repeated, copies = set(), [[] for _ in shards], 0
     for _, _, number, place, key in sorted(pairs):
-        if key in seen:
+        if key in keys:
             repeated[number].append(place)
         elif key[0] == key[1]:
             copies += 1
-        seen.add(key)
+        keys.add(key)
     return [sorted(places) for places in repeated], copies
 
 
@@ -155,24 +159,24 @@ def test_as_a_plain_loop_says(tmp_path, monkeypatch, seed, batch_rows):
     read = equal._chosen_pairs
     monkeypatch.setattr(equal, "_chosen_pairs", lambda *arguments: read(*arguments, batch_rows))
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(seed, 120), 25))
-    found, (repeated, copies) = find_equal_pairs(shards), plain(shards)
-    assert [part.tolist() for part in found.repeated] == repeated and len(repeated) == 5
-    assert found.copies == copies > 2 and sum(map(len, repeated)) > 50
+    equal_pairs, (repeated, copies) = find_equal_pairs(shards), plain(shards)
+    assert [part.tolist() for part in equal_pairs.repeated] == repeated and len(repeated) == 5
+    assert equal_pairs.copies == copies > 2 and sum(map(len, repeated)) > 50
 
 
 def test_threads_and_memory_change_nothing(tmp_path, monkeypatch):
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(3, 400), 50))
-    wanted = find_equal_pairs(shards)
+    expected = find_equal_pairs(shards)
     connect = equal.duckdb.connect
     for threads, memory in ((1, "2GB"), (4, "60MB")):
         config = {"threads": threads, "memory_limit": memory}
         monkeypatch.setattr(equal.duckdb, "connect", lambda config, more=config: connect(config={**config, **more}))
-        found = find_equal_pairs(shards)
-        assert found.copies == wanted.copies
-        assert [part.tolist() for part in found.repeated] == [part.tolist() for part in wanted.repeated]
+        equal_pairs = find_equal_pairs(shards)
+        assert equal_pairs.copies == expected.copies
+        assert [part.tolist() for part in equal_pairs.repeated] == [part.tolist() for part in expected.repeated]
 
 
 def test_a_run_without_candidates_has_none(tmp_path):
     shards = finished_shards(write_run(tmp_path / "bank.shards", [demo_row(0, "train", "Stop it!", [])]))
-    found = find_equal_pairs(shards)
-    assert (found.copies, [part.tolist() for part in found.repeated]) == (0, [[]])
+    equal_pairs = find_equal_pairs(shards)
+    assert (equal_pairs.copies, [part.tolist() for part in equal_pairs.repeated]) == (0, [[]])

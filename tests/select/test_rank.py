@@ -49,11 +49,13 @@ def test_every_candidate_has_a_rank_or_a_reason():
 
 
 def test_others_fill_the_places_that_are_left():
-    given = (("a", -3.0, 1), ("b", -1.0, 2), ("c", -2.0, 1), ("d", -0.1, 0), ("e", -4.0, 2), ("f", -9.0, 1))
-    row = ranked(*(candidate(*one) for one in given), candidate("g", -1.0, 3, "dual"), paraphrases=5, fill=True)
+    values = (("a", -3.0, 1), ("b", -1.0, 2), ("c", -2.0, 1), ("d", -0.1, 0), ("e", -4.0, 2), ("f", -9.0, 1))
+    row = ranked(
+        *(candidate(*arguments) for arguments in values), candidate("g", -1.0, 3, "dual"), paraphrases=5, fill=True
+    )
     assert [c.text for c in row.paraphrases] == ["b", "c", "a", "e", "f"], "the reference's cluster comes last"
     assert {c.text: c.reason for c in row.candidates if c.rank is None} == {"d": "reference_cluster", "g": "dual"}
-    row = ranked(*(candidate(*one) for one in given), paraphrases=1, fill=True)
+    row = ranked(*(candidate(*arguments) for arguments in values), paraphrases=1, fill=True)
     assert {c.text: c.reason for c in row.candidates if c.rank is None} == {
         **{"c": "rank", "a": "cluster", "d": "reference_cluster", "e": "cluster", "f": "cluster"}
     }

@@ -12,7 +12,7 @@ from toolkit.select.rank import rank_all, rank_by_usable, rank_rows
 from toolkit.select.where import NAMES, check_measured, check_where, chosen_anew, meeting
 
 
-def made(text, dual, semantic, rank=None, reason=None, cluster=1):
+def new_candidate(text, dual, semantic, rank=None, reason=None, cluster=1):
     return Candidate(text, "sample", rank=rank, reason=reason, cluster=cluster,
                      scores=Scores(dual, 1, 0.0, 1, semantic=semantic))  # fmt: skip
 
@@ -21,36 +21,42 @@ def rows():
     """Two references: the first has three clusters, and losers in two of them."""
     return [
         Row("r-0", "r", "Satz.", "de", "A sentence.", "en", "train", candidates=[
-            made("a", -1.0, 0.4, rank=0, cluster=1),
-            made("b", -2.0, 0.9, reason="cluster", cluster=1),
-            made("c", -1.5, 0.8, rank=1, cluster=2),
-            made("d", -3.0, 0.95, reason="rank", cluster=3),
-            made("e", -9.0, 0.99, reason="dual", cluster=None),
-            made("f", -2.5, None, reason="cluster", cluster=2),
+            new_candidate("a", -1.0, 0.4, rank=0, cluster=1),
+            new_candidate("b", -2.0, 0.9, reason="cluster", cluster=1),
+            new_candidate("c", -1.5, 0.8, rank=1, cluster=2),
+            new_candidate("d", -3.0, 0.95, reason="rank", cluster=3),
+            new_candidate("e", -9.0, 0.99, reason="dual", cluster=None),
+            new_candidate("f", -2.5, None, reason="cluster", cluster=2),
         ]),
-        Row("r-1", "r", "Satz.", "de", "Another.", "en", "test", candidates=[made("g", -1.0, 0.1, rank=0)]),
+        Row("r-1", "r", "Satz.", "de", "Another.", "en", "test", candidates=[new_candidate("g", -1.0, 0.1, rank=0)]),
     ]  # fmt: skip
 
 
-def anew(where, first=1, last=None, most=2, folder=None):
+def anew(where, first=1, last=None, limit=2, folder=None):
     shard = finished_shards(write_run(folder / "run", rows()))[0]
     met = meeting(shard, where)
-    found = chosen_anew(rows(), met, lambda some: rank_rows(some, most), first, last)
-    return [([one.text for one in row.paraphrases], {one.text: one.reason for one in row.candidates}) for row in found]
+    result = chosen_anew(rows(), met, lambda batch: rank_rows(batch, limit), first, last)
+    return [
+        (
+            [candidate.text for candidate in row.paraphrases],
+            {candidate.text: candidate.reason for candidate in row.candidates},
+        )
+        for row in result
+    ]
 
 
 def test_a_loser_takes_the_place_of_what_no_longer_meets(tmp_path):
-    (texts, reasons), (others, why) = anew("semantic >= 0.7", folder=tmp_path)
+    (texts, reasons), (second_texts, second_reasons) = anew("semantic >= 0.7", folder=tmp_path)
     assert texts == ["c", "b"]
     assert reasons == {"a": "where", "b": None, "c": None, "d": "rank", "e": "dual", "f": "cluster"}
-    assert (others, why) == ([], {"g": "where"})
+    assert (second_texts, second_reasons) == ([], {"g": "where"})
 
 
 def test_ranks_are_those_of_the_new_choice(tmp_path):
-    (texts, reasons), _ = anew("semantic >= 0.7", 2, 3, most=5, folder=tmp_path)
+    (texts, reasons), _ = anew("semantic >= 0.7", 2, 3, limit=5, folder=tmp_path)
     assert texts == ["b", "d"] and reasons["c"] == "rank"
-    (texts, _), (others, _) = anew("true", 1, 1, folder=tmp_path)
-    assert (texts, others) == (["a"], ["g"])
+    (texts, _), (second_texts, _) = anew("true", 1, 1, folder=tmp_path)
+    assert (texts, second_texts) == (["a"], ["g"])
 
 
 def test_no_candidate_comes_back_that_the_judge_of_the_run_has_not_read(tmp_path):
@@ -60,14 +66,14 @@ def test_no_candidate_comes_back_that_the_judge_of_the_run_has_not_read(tmp_path
         candidate.scores.usable = {"a": 0.6, "c": 0.9, "d": 0.7}.get(candidate.text)
     met = meeting(shard, "semantic < 0.99") - {("r-0", 0)}  # without the best
     row, _ = chosen_anew(judged, met, rank_by_usable, 1, None, is_judged=True)
-    assert [one.text for one in row.paraphrases] == ["c", "d"]
-    assert {one.text: one.reason for one in row.candidates}["b"] == "cluster"
+    assert [candidate.text for candidate in row.paraphrases] == ["c", "d"]
+    assert {candidate.text: candidate.reason for candidate in row.candidates}["b"] == "cluster"
 
 
 def test_what_is_true_for_all_changes_nothing(tmp_path):
     shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
-    found = list(chosen_anew(rows(), meeting(shard, "true"), lambda some: rank_rows(some, 2), 1, None))
-    assert found == rows()
+    result = list(chosen_anew(rows(), meeting(shard, "true"), lambda batch: rank_rows(batch, 2), 1, None))
+    assert result == rows()
 
 
 def test_a_missing_score_meets_nothing(tmp_path):
@@ -116,8 +122,8 @@ def test_a_score_that_nobody_measured(tmp_path):
 
 def test_all_ranked_of_paranmt(tmp_path):
     shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
-    found = chosen_anew(rows(), meeting(shard, "semantic > 0.3"), rank_all, 1, None)
-    assert [[one.text for one in row.paraphrases] for row in found] == [["a", "b", "c", "d"], []]
+    result = chosen_anew(rows(), meeting(shard, "semantic > 0.3"), rank_all, 1, None)
+    assert [[candidate.text for candidate in row.paraphrases] for row in result] == [["a", "b", "c", "d"], []]
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def test_starters_are_small():
 
 
 def test_an_unknown_starter_names_those_there_are():
-    wanted = "wanted a starter model of de-en, en-de, encoder, infiller, paraphraser, rewriter, got 'fr-en'"
-    with pytest.raises(ValueError, match=re.escape(wanted)):
+    message = "wanted a starter model of de-en, en-de, encoder, infiller, paraphraser, rewriter, got 'fr-en'"
+    with pytest.raises(ValueError, match=re.escape(message)):
         starter("fr-en")
 
 
@@ -52,12 +52,12 @@ def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
 def test_the_starter_paraphraser_says_short_sentences_in_other_words():
     paraphraser = toolkit.Paraphraser("starter/paraphraser", dtype="float32")
     texts = [reference for _, reference in pairs(320) if 5 <= len(reference.split()) <= 9][:30]
-    found = paraphraser.candidates(texts, n=3)
-    chosen = [[one for one in some if one.rank is not None] for some in found]
-    assert sum(map(bool, chosen)) >= 0.7 * len(texts) and sum(map(len, chosen)) >= 1.2 * len(texts)
-    assert np.mean([one.scores.semantic for some in chosen for one in some]) > 0.7
+    results = paraphraser.candidates(texts, n=3)
+    paraphrases = [[candidate for candidate in candidates if candidate.rank is not None] for candidates in results]
+    assert sum(map(bool, paraphrases)) >= 0.7 * len(texts) and sum(map(len, paraphrases)) >= 1.2 * len(texts)
+    assert np.mean([candidate.scores.semantic for candidates in paraphrases for candidate in candidates]) > 0.7
     assert paraphraser.known_words and all(
-        words_of(one.text) <= paraphraser.known_words | words_of(text)
-        for text, some in zip(texts, chosen, strict=True)
-        for one in some
+        words_of(candidate.text) <= paraphraser.known_words | words_of(text)
+        for text, candidates in zip(texts, paraphrases, strict=True)
+        for candidate in candidates
     )

@@ -16,33 +16,33 @@ def paraphraser():
 
 def counting(monkeypatch):
     """The texts that reach the model, as a list that grows."""
-    asked, chunk = [], Paraphraser._chunk
+    inputs, chunk = [], Paraphraser._chunk
 
-    def counted(self, texts, sets, settings, template):
-        asked.extend(texts)
+    def count_chunk(self, texts, sets, settings, template):
+        inputs.extend(texts)
         return chunk(self, texts, sets, settings, template)
 
-    monkeypatch.setattr(Paraphraser, "_chunk", counted)
-    return asked
+    monkeypatch.setattr(Paraphraser, "_chunk", count_chunk)
+    return inputs
 
 
 def test_the_paraphrases_are_the_same_whatever_the_seed_and_each_text_is_asked_for_once(paraphraser, monkeypatch):
     expected = paraphraser.paraphrase(TEXTS, n=2)
-    asked = counting(monkeypatch)
+    inputs = counting(monkeypatch)
     cached = CachedParaphraser(paraphraser, TEXTS)
     assert cached.paraphrase(TEXTS[:1], n=2, seed=7) == expected[:1]
-    assert sorted(asked) == sorted(TEXTS), "all texts that will come are paraphrased together"
+    assert sorted(inputs) == sorted(TEXTS), "all texts that will come are paraphrased together"
     assert cached.paraphrase(TEXTS[::-1] + TEXTS, n=2, seed=8) == expected[::-1] + expected
-    assert len(asked) == len(TEXTS)
+    assert len(inputs) == len(TEXTS)
     assert (cached.name, cached.lang, cached.settings) == (paraphraser.name, paraphraser.lang, paraphraser.settings)
 
 
 def test_other_questions_have_other_answers(paraphraser, monkeypatch):
-    asked = counting(monkeypatch)
+    inputs = counting(monkeypatch)
     cached = CachedParaphraser(paraphraser)
     (plain,) = cached.paraphrase(TEXTS[:1], n=3)
     (avoiding,) = cached.paraphrase(TEXTS[:1], n=3, avoid=["elevator"])
     (fewer,) = cached.paraphrase(TEXTS[:1], n=1)
     assert any("elevator" in text for text in plain) and not any("elevator" in text for text in avoiding)
-    assert len(fewer) == 1 and asked == TEXTS[:1] * 3
-    assert cached.paraphrase(TEXTS[:1], n=3, avoid=["elevator"]) == [avoiding] and len(asked) == 3
+    assert len(fewer) == 1 and inputs == TEXTS[:1] * 3
+    assert cached.paraphrase(TEXTS[:1], n=3, avoid=["elevator"]) == [avoiding] and len(inputs) == 3

@@ -8,11 +8,11 @@ from toolkit.study.significance import _holm, _power_of, _seeds_needed, compare
 
 
 def test_the_test_is_scipys():
-    one, other = [71.0, 72.5, 71.5, 73.0], [70.0, 71.0, 70.5, 71.0]
-    (found,) = compare([(one, other)])
-    assert found.p == pytest.approx(stats.ttest_rel(one, other).pvalue)
-    assert found.verdict == "yes: +1.4 points"
-    (worse,) = compare([(other, one)])
+    first, second = [71.0, 72.5, 71.5, 73.0], [70.0, 71.0, 70.5, 71.0]
+    (comparison,) = compare([(first, second)])
+    assert comparison.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert comparison.verdict == "yes: +1.4 points"
+    (worse,) = compare([(second, first)])
     assert worse.verdict == "no, it is worse: -1.4 points"
 
 
@@ -27,8 +27,8 @@ def test_more_comparisons_make_a_finding_harder():
 
 
 def test_no_spread():
-    same, better, _ = compare([([1, 1], [1, 1]), ([3, 3], [1, 1]), ([1, 2], [2, 1])])
-    assert (same.p, same.seeds) == (1.0, None) and "more than 10,000 seeds would be needed" in same.verdict
+    equal, better, _ = compare([([1, 1], [1, 1]), ([3, 3], [1, 1]), ([1, 2], [2, 1])])
+    assert (equal.p, equal.seeds) == (1.0, None) and "more than 10,000 seeds would be needed" in equal.verdict
     assert better.p == 1.0 and better.seeds == 6, "equal differences are judged by their signs"
     (better,) = compare([([3.0] * 8, [1.0] * 8)])
     assert better.p == pytest.approx(stats.binomtest(8, 8).pvalue) and better.verdict == "yes: +2.0 points"
@@ -44,8 +44,8 @@ def test_holm_is_monotone_and_at_most_one():
 @pytest.mark.parametrize(("effect", "seeds"), [(0.5, 10), (1.0, 6), (0.2, 40)])
 def test_the_power_is_that_of_a_simulation(effect, seeds):
     draws = np.random.default_rng(1).normal(effect, 1.0, (20_000, seeds))
-    found = (stats.ttest_1samp(draws, 0.0, axis=1).pvalue < 0.05).mean()
-    assert _power_of(effect, seeds, 0.05) == pytest.approx(found, abs=0.015)
+    power = (stats.ttest_1samp(draws, 0.0, axis=1).pvalue < 0.05).mean()
+    assert _power_of(effect, seeds, 0.05) == pytest.approx(power, abs=0.015)
 
 
 def test_the_seeds_are_the_fewest():
@@ -58,20 +58,20 @@ def test_the_seeds_are_the_fewest():
 
 def test_one_row_of_the_test_is_no_difference():
     row = 100 / 300
-    (found,) = compare([([50.0 + row] * 10, [50.0] * 10)], row)
-    assert found.p < 0.05 and found.verdict.startswith("no: +0.3 points are at most one row of the test")
+    (comparison,) = compare([([50.0 + row] * 10, [50.0] * 10)], row)
+    assert comparison.p < 0.05 and comparison.verdict.startswith("no: +0.3 points are at most one row of the test")
     rng = np.random.default_rng(0)
     (spread,) = compare([(50.2 + rng.normal(0, 0.05, 10), [50.0] * 10)], row)
     assert spread.p < 0.001 and spread.verdict.startswith("no: +0.2 points are at most one row of the test")
-    (more,) = compare([([50.0 + 2 * row] * 10, [50.0] * 10)], row)
-    assert more.verdict == "yes: +0.7 points"
+    (larger,) = compare([([50.0 + 2 * row] * 10, [50.0] * 10)], row)
+    assert larger.verdict == "yes: +0.7 points"
 
 
 def test_what_is_not_tested_does_not_count_in_the_correction():
     rng = np.random.default_rng(0)
     base = rng.normal(70, 1, 6)
     good = base + rng.normal(1.0, 0.6, 6)
-    found = compare([(good, base), ([80.0] * 6, [70.0] * 6)], untested=[1])
-    assert found[0].p == compare([(good, base)])[0].p
-    assert found[1].p is None and found[1].seeds is None
-    assert found[1].verdict == "not tested, because all seeds trained on the same rows: +10.0 points"
+    comparisons = compare([(good, base), ([80.0] * 6, [70.0] * 6)], untested=[1])
+    assert comparisons[0].p == compare([(good, base)])[0].p
+    assert comparisons[1].p is None and comparisons[1].seeds is None
+    assert comparisons[1].verdict == "not tested, because all seeds trained on the same rows: +10.0 points"

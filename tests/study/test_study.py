@@ -33,7 +33,7 @@ def words(task):
 
 def doubled(rows, seed):
     """New rows by a rule that helps: each class gets all of its words."""
-    extra = [(word, n) for n, some in enumerate((GOOD, BAD)) for word in some]
+    extra = [(word, n) for n, vocabulary in enumerate((GOOD, BAD)) for word in vocabulary]
     return Dataset.from_dict(
         {"text": [*rows["text"], *(w for w, _ in extra)], "label": [*rows["label"], *(n for _, n in extra)]}
     )
@@ -41,7 +41,7 @@ def doubled(rows, seed):
 
 def harmful(rows, seed):
     """New rows that are wrong."""
-    extra = [(word, 1 - n) for n, some in enumerate((GOOD, BAD)) for word in some] * 9
+    extra = [(word, 1 - n) for n, vocabulary in enumerate((GOOD, BAD)) for word in vocabulary] * 9
     return Dataset.from_dict(
         {"text": [*rows["text"], *(w for w, _ in extra)], "label": [*rows["label"], *(n for _, n in extra)]}
     )
@@ -50,16 +50,16 @@ def harmful(rows, seed):
 @pytest.mark.slow
 def test_what_helps_is_told_from_what_does_not(task, tmp_path):
     arms = {"helpful": doubled, "harmful": harmful, OVERSAMPLED: oversampled(2)}
-    found = study(*task, "label", words(task), arms, sizes=[2, 0], seeds=8, output_dir=tmp_path, progress=False)
-    assert found.arms == ["none", "helpful", "harmful", OVERSAMPLED] and found.sizes == [2, 0]
-    verdicts = {key: one.verdict for key, one in found.comparisons().items()}
+    result = study(*task, "label", words(task), arms, sizes=[2, 0], seeds=8, output_dir=tmp_path, progress=False)
+    assert result.arms == ["none", "helpful", "harmful", OVERSAMPLED] and result.sizes == [2, 0]
+    verdicts = {key: comparison.verdict for key, comparison in result.comparisons().items()}
     assert verdicts["helpful", 2].startswith("yes: +")
     assert verdicts["harmful", 2].startswith("no, it is worse: -")
     assert verdicts[OVERSAMPLED, 2].startswith("no: ") and "would be needed" in verdicts[OVERSAMPLED, 2]
     assert verdicts["helpful", 0].startswith("not tested, because all seeds trained on the same rows: ")
-    said = str(found)
-    assert "does it help, against 'none'?" in said and "helpful, 2: yes" in said and "all 48: all seeds" in said
-    found.plot(tmp_path / "curves.png")
+    report = str(result)
+    assert "does it help, against 'none'?" in report and "helpful, 2: yes" in report and "all 48: all seeds" in report
+    result.plot(tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / RESULTS).read_text().splitlines()) == 2 * 8 * 4
 
@@ -84,19 +84,30 @@ def test_a_study_that_was_ended_goes_on(task, tmp_path):
     assert again.results == whole.results and len(calls) == 7
 
 
+@pytest.mark.parametrize("changed", ["train", "test"])
+def test_a_study_of_other_rows_does_not_go_on_in_the_folder(task, tmp_path, changed):
+    settings = {"label": "label", "trial": lambda *_: 0.5, "arms": {}, "sizes": [2], "seeds": 2, "progress": False}
+    rows = dict(zip(("train", "test"), task, strict=True))
+    first = study(**rows, **settings, output_dir=tmp_path)
+    assert study(**rows, **settings, output_dir=tmp_path).results == first.results
+    rows[changed] = rows[changed].map(lambda row: {"text": row["text"] + "!"})
+    with pytest.raises(ValueError, match=f"{changed}.*another --output_dir"):
+        study(**rows, **settings, output_dir=tmp_path)
+
+
 def test_the_same_rows_are_drawn_for_all_arms_and_others_for_each_seed(task):
     train, _ = task
-    seen: dict[str, list[list[str]]] = {"a": [], "b": []}
+    texts: dict[str, list[list[str]]] = {"a": [], "b": []}
 
     def note(name):
         def arm(rows, seed):
-            seen[name].append(list(rows["text"]))
+            texts[name].append(list(rows["text"]))
             return rows
 
         return arm
 
     study(*task, "label", lambda *_: 0.5, {"a": note("a"), "b": note("b")}, sizes=[3], seeds=3, progress=False)
-    assert seen["a"] == seen["b"] and len({tuple(rows) for rows in seen["a"]}) == 3
+    assert texts["a"] == texts["b"] and len({tuple(rows) for rows in texts["a"]}) == 3
     labels = few_of_each(train, "label", 5, 0)["label"]
     assert sorted(labels) == [0] * 5 + [1] * 5
     assert len(few_of_each(train, "label", 99, 0)) == len(train), "all of a class that has fewer"
@@ -108,8 +119,8 @@ def test_embeddings(task):
     trial = on_embeddings(toolkit.load_encoder("starter/encoder"), ["text"], "label")
     train, test = task
     assert trial(train, test, 0) > 0.9
-    two = [one.add_column("other", list(one["text"])[::-1]) for one in task]
-    assert 0 <= on_embeddings(toolkit.load_encoder("starter/encoder"), ["text", "other"], "label")(*two, 0) <= 1
+    splits = [rows.add_column("other", list(rows["text"])[::-1]) for rows in task]
+    assert 0 <= on_embeddings(toolkit.load_encoder("starter/encoder"), ["text", "other"], "label")(*splits, 0) <= 1
 
 
 @pytest.mark.slow
@@ -121,8 +132,8 @@ def test_a_transformer(task, tmp_path):
 
 
 def test_any_arm_may_be_the_baseline():
-    found = Study({("none", 4): [70.0, 71.0], ("x", 4): [72.0, 73.5]})
-    assert found.comparisons("x")["none", 4].difference == -2.25
+    result = Study({("none", 4): [70.0, 71.0], ("x", 4): [72.0, 73.5]})
+    assert result.comparisons("x")["none", 4].difference == -2.25
 
 
 def test_a_size_that_no_class_exceeds_is_all_rows_and_is_trained_once(task, capsys):
@@ -135,26 +146,26 @@ def test_a_size_that_no_class_exceeds_is_all_rows_and_is_trained_once(task, caps
         trials.append(len(train))
         return gained["more" if "more" in train.column_names else "none"]
 
-    found = study(*task, "label", trial, arms, sizes=[256, 999, 4], seeds=10)
+    result = study(*task, "label", trial, arms, sizes=[256, 999, 4], seeds=10)
     assert "size 256, 999: no class has more rows, so all 48 rows are taken instead" in capsys.readouterr().err
-    assert found.sizes == [4, 0] and trials.count(48) == 20, "both sizes are the same rows"
-    of_all, of_four = found.comparisons()["more", 0], found.comparisons()["more", 4]
+    assert result.sizes == [4, 0] and trials.count(48) == 20, "both sizes are the same rows"
+    of_all, of_four = result.comparisons()["more", 0], result.comparisons()["more", 4]
     assert of_all.p is None and of_all.difference == pytest.approx(100 / 24, abs=1e-5)
     assert of_four.p < 0.05 and of_four.verdict.startswith("no: +4.2 points are at most one row of the test")
-    said = str(found)
-    assert "256" not in said and "yes" not in said and "worse" not in said
-    assert "all 48: all seeds trained on the same rows, " in said
-    assert found.comparisons("more")["none", 0].p is None, "whatever the baseline is"
+    report = str(result)
+    assert "256" not in report and "yes" not in report and "worse" not in report
+    assert "all 48: all seeds trained on the same rows, " in report
+    assert result.comparisons("more")["none", 0].p is None, "whatever the baseline is"
 
 
 def test_a_size_that_only_some_classes_reach_is_told_by_its_true_numbers(tmp_path):
     labels = ["many"] * 40 + ["few"] * 3
     train = Dataset.from_dict({"text": [f"text {n}" for n in range(43)], "label": labels})
-    found = study(train, train, "label", lambda *_: 0.5, {}, sizes=[2, 8], seeds=3, progress=False)
-    said = str(found)
-    assert found.name_of(2) == "2" and found.name_of(8) == "3-8"
-    assert "3-8: 8 rows of each class, all of a smaller class; 11 in all" in said
-    assert not found.samples[8].same
+    result = study(train, train, "label", lambda *_: 0.5, {}, sizes=[2, 8], seeds=3, progress=False)
+    report = str(result)
+    assert result.name_of(2) == "2" and result.name_of(8) == "3-8"
+    assert "3-8: 8 rows of each class, all of a smaller class; 11 in all" in report
+    assert not result.samples[8].same
 
 
 def test_seeds_that_draw_the_same_rows_of_unequal_classes_are_not_tested():

@@ -24,8 +24,8 @@ COMMAND = "--train train.csv --test test.csv --columns text --label label --outp
 def task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [(text, label) for label, texts in enumerate((BAD, GOOD)) for text in texts]
-    for name, some in (("train", rows), ("test", rows[::2])):
-        texts, labels = zip(*some, strict=True)
+    for name, split_rows in (("train", rows), ("test", rows[::2])):
+        texts, labels = zip(*split_rows, strict=True)
         Dataset.from_dict({"text": texts, "label": labels, "number": labels}).to_csv(f"{name}.csv", index=False)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "notes.txt").write_text("mine")
@@ -35,9 +35,9 @@ def task(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_answer_is_printed_and_kept_and_more_seeds_may_be_added(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "3", "0", "--seeds", "2"]) == 0
-    said = capsys.readouterr().out
-    assert (task / "study" / "study.txt").read_text() == said
-    assert "none" in said and "paraphrased, 3: " in said and "oversampled, all 12: not tested" in said
+    output = capsys.readouterr().out
+    assert (task / "study" / "study.txt").read_text() == output
+    assert "none" in output and "paraphrased, 3: " in output and "oversampled, all 12: not tested" in output
     assert (task / "study" / "curves.png").read_bytes().startswith(b"\x89PNG")
     lines = (task / "study" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 2 * 2 * 3
@@ -59,13 +59,13 @@ def test_a_language_model_paraphrases_the_rows_of_a_study_once(task, capsys):
         lm = ["--paraphraser", "lm", "--model", MODEL, "--server", server.url, "--sizes", "3", "0"]
         assert main([*COMMAND.split(), *lm, "--seeds", "2"]) == 0
         assert "paraphrased, 3: " in capsys.readouterr().out
-        asked = len(server.asked)
-        assert asked == len(GOOD) + len(BAD)
+        count = len(server.asked)
+        assert count == len(GOOD) + len(BAD)
         assert main([*COMMAND.split(), *lm, "--seeds", "3", "--replies_at_once", "2"]) in (0, 1)
-        assert len(server.asked) == asked
+        assert len(server.asked) == count
         again = [*COMMAND.replace("study", "again").split(), *lm, "--seeds", "2", "--batch"]
         assert main(again) == 1
-        assert f"{asked} requests wait in batches: give the same command again later" in capsys.readouterr().err
+        assert f"{count - 1} requests wait in batches: give the same command again later" in capsys.readouterr().err
         server.batch_status = "completed"
         assert main(again) == 0
 
@@ -93,11 +93,11 @@ TABLE = [
 @pytest.mark.parametrize(("changed", "message", "status"), TABLE, ids=[row[0] for row in TABLE])
 def test_bad_input_is_one_line(task, changed, message, status, capsys):
     try:
-        got = main([*COMMAND.split(), "--sizes", "3", "--seeds", "2", *changed.split()])
+        code = main([*COMMAND.split(), "--sizes", "3", "--seeds", "2", *changed.split()])
     except SystemExit as error:
-        got = error.code
+        code = error.code
     lines = [line for line in capsys.readouterr().err.splitlines() if message in line]
-    assert got == status and lines, lines
+    assert code == status and lines, lines
 
 
 @pytest.mark.slow
@@ -112,11 +112,11 @@ def test_each_text_is_paraphrased_once_in_a_study(task, capsys, monkeypatch):
     texts = []
     chunk = Paraphraser._chunk
 
-    def counted(self, some, sets, settings, template):
-        texts.extend(some)
-        return chunk(self, some, sets, settings, template)
+    def count_chunk(self, chunk_texts, sets, settings, template):
+        texts.extend(chunk_texts)
+        return chunk(self, chunk_texts, sets, settings, template)
 
-    monkeypatch.setattr(Paraphraser, "_chunk", counted)
+    monkeypatch.setattr(Paraphraser, "_chunk", count_chunk)
     assert main([*COMMAND.split(), "--sizes", "3", "4", "0", "--seeds", "3"]) == 0
     assert sorted(texts) == sorted(GOOD + BAD)
     assert main([*COMMAND.split(), "--sizes", "3", "4", "0", "--seeds", "3"]) == 0

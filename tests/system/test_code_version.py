@@ -40,10 +40,10 @@ def test_one_changed_digit_in_a_source_is_other_code(tmp_path):
 
     def sources():
         environment = ENVIRONMENT | {"PYTHONPATH": str(tmp_path)}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
         )
-        return done.stdout.strip()
+        return process.stdout.strip()
 
     assert sources() == code_version()["sources"], "where the checkout is does not matter"
     changed = tmp_path / "builders" / "paranmt.py"
@@ -64,8 +64,8 @@ def test_a_run_does_not_go_on_with_other_code_unless_it_is_finished(tmp_path, ca
     assert json.loads((tmp_path / "bank.shards" / "settings.json").read_text()) == record
     (tmp_path / "bank.shards" / "rows-00001.parquet").unlink()
     assert main(flags(bank, limit=4)) == 1
-    said = f"wanted the code of the run in {bank}.shards, sources {record['code']['sources']}, got other: install"
-    assert said in capsys.readouterr().err
+    message = f"wanted the code of the run in {bank}.shards, sources {record['code']['sources']}, got other: install"
+    assert message in capsys.readouterr().err
 
 
 def test_a_training_does_not_go_on_with_other_code_unless_it_is_finished(settings, tmp_path, other_code):

@@ -82,10 +82,10 @@ def test_a_fault_of_our_own_keeps_its_traceback():
         run_command("p.py", lambda: fails(TypeError("a bug")))
 
 
-@pytest.mark.parametrize(("resumes", "said"), [(True, "goes on from there"), (False, "nothing was written")])
-def test_an_interruption_is_one_line(resumes, said, capsys):
+@pytest.mark.parametrize(("resumes", "message"), [(True, "goes on from there"), (False, "nothing was written")])
+def test_an_interruption_is_one_line(resumes, message, capsys):
     assert run_command("p.py", lambda: fails(KeyboardInterrupt()), resumes=resumes) == 130
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_another_process_that_ended_is_not_reported_as_an_error_of_this_one(monkeypatch, capsys):
@@ -107,20 +107,20 @@ def program(tmp_path: Path) -> list[str]:
 @pytest.mark.slow
 def test_several_processes_share_the_work_and_an_error_is_one_line(program):
     environment = {name: value for name, value in ENVIRONMENT.items() if name not in WAITING}
-    done = subprocess.run([*program, "work"], env=environment, capture_output=True, text=True, timeout=300)
-    wanted = [f"{number} of 2, {SPIN_BUSY} turns" for number in (0, 1)]
-    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, wanted, "")
+    process = subprocess.run([*program, "work"], env=environment, capture_output=True, text=True, timeout=300)
+    expected = [f"{number} of 2, {SPIN_BUSY} turns" for number in (0, 1)]
+    assert (process.returncode, sorted(process.stdout.splitlines()), process.stderr) == (0, expected, "")
     failed = subprocess.run([*program, "fail"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert failed.returncode == 1
-    own = [line for line in failed.stderr.splitlines() if LOST not in line]
-    assert own == ["program.py: wanted this, got that"]
+    messages = [line for line in failed.stderr.splitlines() if LOST not in line]
+    assert messages == ["program.py: wanted this, got that"]
 
 
 @pytest.mark.slow
 def test_a_process_that_a_signal_ends_is_named_with_the_likely_cause(program):
-    done = subprocess.run([*program, "killed"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-    (line,) = [line for line in done.stderr.splitlines() if LOST not in line]
-    assert done.returncode == 1 and line.startswith("program.py: process 1 (PID "), line
+    process = subprocess.run([*program, "killed"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    (line,) = [line for line in process.stderr.splitlines() if LOST not in line]
+    assert process.returncode == 1 and line.startswith("program.py: process 1 (PID "), line
     assert ") was ended by SIGKILL (the system sends it where memory is short: fewer processes" in line
     assert line.endswith("; what is finished is kept, the same command goes on from there")
 
@@ -128,15 +128,15 @@ def test_a_process_that_a_signal_ends_is_named_with_the_likely_cause(program):
 @pytest.mark.slow
 @pytest.mark.parametrize("work", ["wait", "deaf"])
 def test_interrupted_processes_say_one_line_and_end(program, work):
-    running = subprocess.Popen(
+    process = subprocess.Popen(
         [*program, work], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert running.stdout is not None
-    assert sorted(running.stdout.readline()[:6] for _ in range(2)) == ["0 of 2", "1 of 2"]
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)
-    assert running.returncode == 130
-    assert said.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
+    assert process.stdout is not None
+    assert sorted(process.stdout.readline()[:6] for _ in range(2)) == ["0 of 2", "1 of 2"]
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert message.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
 
 
 @pytest.mark.slow
@@ -144,37 +144,37 @@ def test_interrupted_processes_say_one_line_and_end(program, work):
 def test_after_sigterm_every_process_finishes_what_it_does(processes, tmp_path):
     (tmp_path / "endless.py").write_text(ENDLESS)
     command = [PYTHON, str(tmp_path / "endless.py"), str(processes)]
-    running = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    assert [running.stdout.readline() for _ in range(processes)] == ["begun\n"] * processes
-    running.send_signal(signal.SIGTERM)
-    finished, said = running.communicate(timeout=120)
-    assert (running.returncode, finished) == (143, "finished\n" * processes)
-    assert said.strip() == "endless.py: ended by SIGTERM; 2 of 7 shards, the same command goes on from there"
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(processes)] == ["begun\n"] * processes
+    process.send_signal(signal.SIGTERM)
+    output, message = process.communicate(timeout=120)
+    assert (process.returncode, output) == (143, "finished\n" * processes)
+    assert message.strip() == "endless.py: ended by SIGTERM; 2 of 7 shards, the same command goes on from there"
 
 
 def test_a_second_sigterm_ends_the_process_unless_it_is_the_same(monkeypatch):
-    sent: list[int] = []
-    monkeypatch.setattr(os, "kill", lambda process, number: sent.append(number))
+    numbers: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda process, number: numbers.append(number))
     handler, now = signal.getsignal(signal.SIGTERM), [0.0]
     monkeypatch.setattr(signals.time, "monotonic", lambda: now[0])
-    with signals.stoppable() as stopped:
-        assert not stopped()
+    with signals.stoppable() as should_stop:
+        assert not should_stop()
         for now[0], ends in ((1.0, []), (2.0, []), (9.0, [signal.SIGTERM])):
             signal.raise_signal(signal.SIGTERM)
-            assert stopped() and sent == ends
+            assert should_stop() and numbers == ends
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
-@pytest.mark.parametrize(("own", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
-def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(own, policy):
-    environment = {name: value for name, value in ENVIRONMENT.items() if name not in WAITING} | own
+@pytest.mark.parametrize(("variables", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(variables, policy):
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in WAITING} | variables
     code = (
         "import sys, toolkit, os\n"
         "print(os.environ['OMP_WAIT_POLICY'], 'GOMP_SPINCOUNT' in os.environ, 'torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{policy} {not own} False\n"
+    process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout == f"{policy} {not variables} False\n"
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ def test_bytes_count_and_not_names_or_times(tmp_path):
         (tmp_path / name / f"{name}.tsv").write_text("dog\thound\n")
     os.utime(tmp_path / "b" / "b.tsv", (0, 0))
     paths = {"one": [tmp_path / "a" / "a.tsv"], "two": [str(tmp_path / "b")], "three": [tmp_path / "*" / "b*"]}
-    found = contents_of(paths)
-    assert found["one"] == found["two"] == found["three"] and found["one"].startswith("10 bytes, sha256 ")
+    hashes = contents_of(paths)
+    assert hashes["one"] == hashes["two"] == hashes["three"] and hashes["one"].startswith("10 bytes, sha256 ")
     (tmp_path / "b" / "b.tsv").write_text("dog\thounds")
-    assert contents_of({"two": [tmp_path / "b"]})["two"] != found["two"], "of the same size"
+    assert contents_of({"two": [tmp_path / "b"]})["two"] != hashes["two"], "of the same size"
 
 
 def test_what_is_no_file_has_no_content(tmp_path):
@@ -42,5 +42,5 @@ def test_recorded_hashes_are_those_of_sha256(tmp_path):
     for name in ("a.tsv", "b.tsv"):
         (tmp_path / name).write_text("dog\thound\n")
     assert hash_file(tmp_path / "a.tsv") == hashlib.sha256(b"dog\thound\n").hexdigest() == HOUND
-    both = hashlib.sha256(bytes.fromhex(HOUND) * 2).hexdigest()
-    assert contents_of({"both": [tmp_path]}) == {"both": f"20 bytes, sha256 {both}"}
+    digest = hashlib.sha256(bytes.fromhex(HOUND) * 2).hexdigest()
+    assert contents_of({"both": [tmp_path]}) == {"both": f"20 bytes, sha256 {digest}"}

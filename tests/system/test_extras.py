@@ -50,15 +50,15 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_DATASETS_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.endswith(
         "wanted the package sentence_transformers, got none: pip install '.[train]' in the checkout\n"
     )
 

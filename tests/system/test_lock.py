@@ -44,16 +44,16 @@ def hold(folder: Path, *launcher: str) -> subprocess.Popen:
 @pytest.mark.slow
 def test_the_second_says_who_holds_it_and_a_kill_frees_it(tmp_path):
     folder = tmp_path / "run"
-    other = hold(folder)
+    owner = hold(folder)
     for _ in range(2):
         with pytest.raises(
-            RuntimeError, match=rf"got it held by process {other.pid} on .* \({tmp_path.parent}.*wait for it, or end it"
+            RuntimeError, match=rf"got it held by process {owner.pid} on .* \({tmp_path.parent}.*wait for it, or end it"
         ):
             check_free(folder)
-    with pytest.raises(RuntimeError, match=str(other.pid)), held(folder, PartialState(cpu=True)):
+    with pytest.raises(RuntimeError, match=str(owner.pid)), held(folder, PartialState(cpu=True)):
         raise AssertionError("held twice")
-    other.send_signal(signal.SIGKILL)
-    other.wait()
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
     check_free(folder)
     with held(folder, PartialState(cpu=True)):
         pass
@@ -68,9 +68,9 @@ def test_workers_that_outlive_their_killed_launcher_keep_it(tmp_path):
     workers = [int(line.split('"pid": ')[1].split(",")[0]) for line in (folder / LOCK).read_text().splitlines()]
     assert len(workers) == 2
     try:
-        with pytest.raises(RuntimeError) as refused:
+        with pytest.raises(RuntimeError) as error:
             check_free(folder)
-        assert all(str(worker) in str(refused.value) for worker in workers)
+        assert all(str(worker) in str(error.value) for worker in workers)
     finally:
         for worker in workers:
             os.kill(worker, signal.SIGKILL)
@@ -117,11 +117,11 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path):
 
 
 def test_threads_that_want_a_folder_alone_take_turns(tmp_path, capsys):
-    inside, said = [], threading.Event()
+    inside, event = [], threading.Event()
 
     def work():
         with alone(tmp_path / "folder", "set HOME"):
-            said.set()
+            event.set()
             inside.append("begin")
             time.sleep(0.05)
             inside.append("end")
@@ -130,7 +130,7 @@ def test_threads_that_want_a_folder_alone_take_turns(tmp_path, capsys):
     with alone(tmp_path / "folder", "set HOME"):
         for thread in threads:
             thread.start()
-        assert not said.wait(0.1)
+        assert not event.wait(0.1)
     for thread in threads:
         thread.join()
     assert inside == ["begin", "end"] * 3

@@ -32,18 +32,18 @@ def test_without_glibc_nothing_happens(monkeypatch):
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 8])
 def test_a_batch_is_halved_until_it_fits(largest, capsys):
-    done, tried = [], []
+    items, sizes = [], []
 
     def work(batch):
-        tried.append(len(batch))
+        sizes.append(len(batch))
         if len(batch) > largest:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        done.extend(batch)
+        items.extend(batch)
 
     memory._tell_halved.cache_clear()
     for _ in range(2):
         in_halves(range(7), work)
-    assert done == [*range(7)] * 2 and max(tried) == 7
+    assert items == [*range(7)] * 2 and max(sizes) == 7
     assert capsys.readouterr().err.count("halved") == (largest < 7)
 
 

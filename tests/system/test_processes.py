@@ -13,17 +13,17 @@ from toolkit.system.processes import processes, wait
 @pytest.fixture
 def options(monkeypatch):
     """The arguments with which `processes` asks Accelerate, which finds two processes."""
-    asked = []
+    calls = []
 
     class State:
         _shared_state = {"device": "cuda:0"}  # noqa: RUF012
         num_processes, device = 2, torch.device("cuda:0")
 
         def __init__(self, **options):
-            asked.append(options)
+            calls.append(options)
 
     monkeypatch.setattr(accelerate, "PartialState", State)
-    return asked
+    return calls
 
 
 def launched(monkeypatch, number: int, count: int) -> None:

@@ -35,19 +35,19 @@ def web(tmp_path):
         server.shutdown()
 
 
-def told(folder, capsys):
+def output_of(folder, capsys):
     """All that a command has written, to the terminal and to files."""
-    said = capsys.readouterr()
-    written = [path for path in folder.rglob("*") if path.is_file()]
-    return said.out + said.err + "".join(path.read_bytes().decode("latin-1") for path in written)
+    streams = capsys.readouterr()
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return streams.out + streams.err + "".join(path.read_bytes().decode("latin-1") for path in paths)
 
 
 @pytest.mark.slow
 def test_a_builder_keeps_no_password_and_goes_on_with_another(web, tmp_path, capsys):
     bank = tmp_path / "bank"
     assert main(flags(bank, bitext=f"{web}/a.tsv", limit=4, decontaminate=f"{web}/pairs.tsv")) == 0
-    found = told(tmp_path, capsys)
-    assert "127.0.0.1" in found and WORD not in found
+    output = output_of(tmp_path, capsys)
+    assert "127.0.0.1" in output and WORD not in output
     assert (
         main(flags(bank, bitext=f"{web.replace(WORD, 'other')}/a.tsv", limit=4, decontaminate=f"{web}/pairs.tsv")) == 0
     )
@@ -58,8 +58,8 @@ def test_messages_have_no_password(web, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(flags(f"memory://me:{WORD}@", limit=4))
     assert main(flags(tmp_path / "bank", bitext=f"s4://me:{WORD}@bucket/a.tsv")) == 1
-    found = told(tmp_path, capsys)
-    assert "lost.tsv: check the path" in found and WORD not in found
+    output = output_of(tmp_path, capsys)
+    assert "lost.tsv: check the path" in output and WORD not in output
 
 
 def test_a_training_keeps_no_password(web, tmp_path, capsys):
@@ -68,12 +68,12 @@ def test_a_training_keeps_no_password(web, tmp_path, capsys):
     spec.loader.exec_module(module)
     settings = ["--dimensions", "8", "--min_count", "1", "--epochs", "1", "--threads", "1"]
     assert module.main(["--pairs", f"{web}/pairs.tsv", "--output_dir", str(tmp_path / "encoder"), *settings]) == 0
-    found = told(tmp_path, capsys)
-    assert "127.0.0.1" in found and WORD not in found
+    output = output_of(tmp_path, capsys)
+    assert "127.0.0.1" in output and WORD not in output
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("s3://KEY:SE/CRET@bucket/a and s3://bucket/a:b@c", "s3://bucket/a and s3://bucket/a:b@c"),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
@@ -85,5 +85,5 @@ def test_a_training_keeps_no_password(web, tmp_path, capsys):
         ("mail me@host.de? No: him@host.de", "mail me@host.de? No: him@host.de"),
     ],
 )
-def test_the_user_part_and_keys_of_a_url_are_left_out(text, shown):
-    assert without_secrets(text) == shown
+def test_the_user_part_and_keys_of_a_url_are_left_out(text, expected):
+    assert without_secrets(text) == expected

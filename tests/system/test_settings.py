@@ -46,9 +46,9 @@ def yaml(folder: Path, text: str) -> str:
 
 def error_of(capsys: pytest.CaptureFixture, *arguments: str) -> str:
     """The last line on stderr of a command line that is refused."""
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit) as error:
         parse(*arguments)
-    assert stopped.value.code == 2
+    assert error.value.code == 2
     return capsys.readouterr().err.strip().splitlines()[-1]
 
 
@@ -57,16 +57,16 @@ def test_defaults():
 
 
 def test_flags():
-    found = parse("--name", "x", "--words", "a", "b", "--count", "7", "--share", "1", "--cut", "2", "--loud")
-    assert found == Knobs("x", ["a", "b"], 7, 1.0, 2, True)
+    knobs = parse("--name", "x", "--words", "a", "b", "--count", "7", "--share", "1", "--cut", "2", "--loud")
+    assert knobs == Knobs("x", ["a", "b"], 7, 1.0, 2, True)
     assert parse("--name", "x", "--no-loud") == Knobs("x")
 
 
 def test_yaml(tmp_path):
     file = yaml(tmp_path, "name: x\nwords: [a, b]\ncount: 7\nshare: 1\ncut: 2\nloud: true\n")
-    found = parse("--config", file)
-    assert found == Knobs("x", ["a", "b"], 7, 1.0, 2, True)
-    assert type(found.share) is float
+    knobs = parse("--config", file)
+    assert knobs == Knobs("x", ["a", "b"], 7, 1.0, 2, True)
+    assert type(knobs.share) is float
     assert parse("--config", yaml(tmp_path, "name: x\ncut: null")) == Knobs("x")
 
 
@@ -136,9 +136,9 @@ def test_help_shows_defaults_and_percent_signs(capsys):
 @pytest.mark.parametrize("settings", [ParaBank2Run, TrainingSettings])
 def test_every_knob_has_its_line_in_the_help(settings, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "500")
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit) as error:
         parse_settings(settings, ["--help"], "x")
-    assert stopped.value.code == 0
+    assert error.value.code == 0
     text, lines = " ".join(capsys.readouterr().out.split()), attribute_help(settings)
     for field in dataclasses.fields(settings):
         assert f"--{field.name}" in text
@@ -197,9 +197,9 @@ class Ranged(Settings):
     ],
 )
 def test_a_value_outside_of_the_range_of_its_field(wrong, message):
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError) as error:
         Ranged(**wrong)
-    assert str(refused.value) == message
+    assert str(error.value) == message
 
 
 def test_none_is_refused_where_the_type_has_none_of_it():

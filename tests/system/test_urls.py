@@ -37,7 +37,7 @@ def place(request, tmp_path):
     fsspec.filesystem("memory").store.clear()
 
 
-def put(url, data):
+def write(url, data):
     """Write a file at a URL, and return the URL."""
     with fsspec.open(url, "wb", **({"auto_mkdir": True} if url.startswith("file:") else {})) as file:
         file.write(data)
@@ -68,28 +68,31 @@ def read(*bitext, **settings):
     [("a.tsv", bytes), ("a.txt", bytes), ("a.tsv.gz", gzip.compress), ("a.tsv.zst", zstandard.compress)],
 )
 def test_a_bitext_at_a_url_is_read_as_on_the_disk(place, name, pack):
-    assert read(put(f"{place}/{name}", pack(TSV))) == PAIRS
+    assert read(write(f"{place}/{name}", pack(TSV))) == PAIRS
 
 
 def test_two_files_and_parquet_and_globs(place):
-    sides = [put(f"{place}/a.de.gz", gzip.compress(b"Hallo!\nDanke.\n")), put(f"{place}/a.en", b"Hello!\nThanks.\n")]
+    sides = [
+        write(f"{place}/a.de.gz", gzip.compress(b"Hallo!\nDanke.\n")),
+        write(f"{place}/a.en", b"Hello!\nThanks.\n"),
+    ]
     assert read(*sides) == PAIRS
     for number in range(2):
         side = {"source": [PAIRS[number].source], "reference": [PAIRS[number].reference]}
-        put(f"{place}/part-{number}.parquet", parquet(pa.table(side)))
+        write(f"{place}/part-{number}.parquet", parquet(pa.table(side)))
     assert read(f"{place}/part-1.parquet")[0].reference == "Thanks."
     assert read(f"{place}/part-?.parquet") == PAIRS
 
 
 def test_errors_of_bitexts_name_the_url(place):
-    lost = f"{place}/lost.tsv"
-    assert fails(FileNotFoundError, read, lost) == f"wanted an existing file, got {lost}: check the path"
+    missing = f"{place}/lost.tsv"
+    assert fails(FileNotFoundError, read, missing) == f"wanted an existing file, got {missing}: check the path"
     assert f"{place}/*.parquet: check" in fails(FileNotFoundError, read, f"{place}/*.parquet")
-    cut = put(f"{place}/cut.tsv.gz", gzip.compress(os.urandom(3 * BLOCK_BYTES))[:BLOCK_BYTES])
+    cut = write(f"{place}/cut.tsv.gz", gzip.compress(os.urandom(3 * BLOCK_BYTES))[:BLOCK_BYTES])
     assert f"wanted a whole file, got {cut}, broken after line" in fails(ValueError, read, cut)
-    none = put(f"{place}/no.parquet", b"PAR")
-    assert f"wanted a Parquet file, got {none}" in fails(ValueError, read, none)
-    empty = put(f"{place}/empty.tsv", b"")
+    invalid = write(f"{place}/no.parquet", b"PAR")
+    assert f"wanted a Parquet file, got {invalid}" in fails(ValueError, read, invalid)
+    empty = write(f"{place}/empty.tsv", b"")
     assert f"got {empty}, which is empty" in fails(ValueError, read, empty)
 
 
@@ -109,21 +112,21 @@ def test_a_bitext_in_a_repository_of_the_hub(monkeypatch):
         assert first["bitext"].endswith(contents_of({"bitext": ["hf://datasets/someone/corpus/*/*.gz"]})["bitext"])
         repository.commit({"text/train.tsv.gz": Blob(gzip.compress(TSV.upper()), True)})
         assert contents_of({"bitext": [url]}) != first, "another file in its place"
-        lost = url.replace("train", "lost")
-        assert fails(FileNotFoundError, read, lost) == f"wanted an existing file, got {lost}: check the path"
-        lost = url.replace("corpus", "lost")
-        assert fails(FileNotFoundError, read, lost) == f"wanted an existing file, got {lost}: check the path"
+        missing = url.replace("train", "lost")
+        assert fails(FileNotFoundError, read, missing) == f"wanted an existing file, got {missing}: check the path"
+        missing = url.replace("corpus", "lost")
+        assert fails(FileNotFoundError, read, missing) == f"wanted an existing file, got {missing}: check the path"
     HfFileSystem.clear_instance_cache()
 
 
 def test_a_url_that_nothing_opens():
-    gone = fails(ValueError, read, "gs://bucket/a.tsv")
-    assert gone.startswith("wanted a package that opens gs://bucket/a.tsv, got none (") and "gcsfs" in gone
+    message = fails(ValueError, read, "gs://bucket/a.tsv")
+    assert message.startswith("wanted a package that opens gs://bucket/a.tsv, got none (") and "gcsfs" in message
     assert "Protocol not known: foo" in fails(ValueError, read, "foo://bucket/a.tsv")
 
 
 def test_an_error_while_reading_is_one_line(place, monkeypatch):
-    url = put(f"{place}/a.tsv", TSV)
+    url = write(f"{place}/a.tsv", TSV)
 
     class Cut(Exception):
         """What a library calls a lost connection."""
@@ -137,24 +140,24 @@ def test_an_error_while_reading_is_one_line(place, monkeypatch):
 
 
 def test_text_evaluation_sets_and_pairs(place):
-    put(f"{place}/books/b/Hound.txt", b"It was a dark night.\n\nThe dog barked.\n")
-    put(f"{place}/books/a/Emma.txt.gz", gzip.compress(b"Emma was handsome.\n"))
-    put(f"{place}/books/a/cover.png", b"no text")
+    write(f"{place}/books/b/Hound.txt", b"It was a dark night.\n\nThe dog barked.\n")
+    write(f"{place}/books/a/Emma.txt.gz", gzip.compress(b"Emma was handsome.\n"))
+    write(f"{place}/books/a/cover.png", b"no text")
     for texts in ([f"{place}/books"], [f"{place}/books/*/*.txt*"]):
-        found = [(book.name, list(book.paragraphs)) for book in read_books(texts, "en")]
-        assert found == [("Emma", ["Emma was handsome."]), ("Hound", ["It was a dark night.", "The dog barked."])]
+        books = [(book.name, list(book.paragraphs)) for book in read_books(texts, "en")]
+        assert books == [("Emma", ["Emma was handsome."]), ("Hound", ["It was a dark night.", "The dog barked."])]
     assert [book.name for book in read_books([f"{place}/books/b/Hound.txt"], "en")] == ["Hound"]
     assert "wanted text in .txt" in fails(FileNotFoundError, lambda: list(read_books([f"{place}/none"], "en")))
 
-    test = put(f"{place}/sets/test.tsv", b"A man is playing a flute.\t3.2\n")
-    (one,) = read_sets([f"{place}/sets/*.tsv"])
-    assert one.texts == ["A man is playing a flute."] and one.name == "sets/test.tsv"
-    assert read_sets([test])[0].revision == one.revision
+    test = write(f"{place}/sets/test.tsv", b"A man is playing a flute.\t3.2\n")
+    (evaluation_set,) = read_sets([f"{place}/sets/*.tsv"])
+    assert evaluation_set.texts == ["A man is playing a flute."] and evaluation_set.name == "sets/test.tsv"
+    assert read_sets([test])[0].revision == evaluation_set.revision
 
     pairs = [
-        put(f"{place}/a.tsv", b"Hello!\tHi!\n"),
-        put(f"{place}/a.jsonl.gz", gzip.compress(b'{"reference": "Hello!", "paraphrases": ["Hi!"]}\n')),
-        put(f"{place}/a.parquet", parquet(pa.table({"sentence1": ["Hello!"], "sentence2": ["Hi!"]}))),
+        write(f"{place}/a.tsv", b"Hello!\tHi!\n"),
+        write(f"{place}/a.jsonl.gz", gzip.compress(b'{"reference": "Hello!", "paraphrases": ["Hi!"]}\n')),
+        write(f"{place}/a.parquet", parquet(pa.table({"sentence1": ["Hello!"], "sentence2": ["Hi!"]}))),
     ]
     assert [(pair.anchor, pair.positive) for pair in read_pairs(pairs)] == [("Hello!", "Hi!")] * 3
     assert f"got {place}/lost.tsv, which does not" in fails(
@@ -164,7 +167,7 @@ def test_text_evaluation_sets_and_pairs(place):
 
 def test_files_are_listed_below_a_folder_and_by_globs(place):
     for name in ("a.tsv", "in/b.tsv", "in/deep/c.txt"):
-        put(f"{place}/{name}", TSV)
+        write(f"{place}/{name}", TSV)
     assert below(place) == dict.fromkeys(["a.tsv", "in/b.tsv", "in/deep/c.txt"], len(TSV))
     assert below(f"{place}/in/") == dict.fromkeys(["b.tsv", "deep/c.txt"], len(TSV))
     assert below(f"{place}/i") == below(f"{place}/lost") == {}
@@ -183,23 +186,23 @@ def test_a_glob_names_the_same_files_for_a_hash_as_for_a_reader(tmp_path):
 
 
 def test_a_change_of_a_file_at_a_url_is_seen(place):
-    url = put(f"{place}/a.tsv", TSV)
+    url = write(f"{place}/a.tsv", TSV)
     first = contents_of({"bitext": [url]})
     assert first == contents_of({"bitext": [f"{place}/*.tsv"]}) == contents_of({"bitext": [place]})
     assert first["bitext"].startswith(f"{len(TSV)} bytes, sha256 of sizes and tags ")
     time.sleep(0.02)  # the clock of these file systems is their only checksum
-    put(url, TSV.replace(b"Hello", b"HELLO"))
+    write(url, TSV.replace(b"Hello", b"HELLO"))
     assert contents_of({"bitext": [url]}) != first
     assert contents_of({"bitext": [f"{place}/lost.tsv"]}) == {"bitext": ""}
 
 
 def test_the_first_tag_that_a_file_system_has_counts(monkeypatch):
-    said = {"size": 3, "type": "file", "ETag": '"abc"', "LastModified": 1}
-    monkeypatch.setattr(urls, "_info_of", lambda url: said)
+    info = {"size": 3, "type": "file", "ETag": '"abc"', "LastModified": 1}
+    monkeypatch.setattr(urls, "_info_of", lambda url: info)
     first = contents_of({"bitext": ["memory://a"]})
-    said["LastModified"] = 2
+    info["LastModified"] = 2
     assert contents_of({"bitext": ["memory://a"]}) == first, "the same bytes, sent again"
-    said["ETag"] = '"abd"'
+    info["ETag"] = '"abd"'
     assert contents_of({"bitext": ["memory://a"]}) != first
 
 
@@ -210,8 +213,8 @@ def test_files_are_fetched_and_sent_whole(place, tmp_path):
     assert below(place) == {"new/folder/a": len(TSV)}, "no temporary file"
     fetch({f"{place}/new/folder/a": tmp_path / "b"})
     assert (tmp_path / "b").read_bytes() == TSV == read_bytes(f"{place}/new/folder/a")
-    lost = f"{place}/lost"
-    assert fails(FileNotFoundError, fetch, {lost: tmp_path / "c"}).startswith(f"wanted an existing file, got {lost}")
+    url = f"{place}/lost"
+    assert fails(FileNotFoundError, fetch, {url: tmp_path / "c"}).startswith(f"wanted an existing file, got {url}")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "bucket") == ["a", "b"]
     remove([f"{place}/new/folder/a"])
     assert below(place) == {} and read_bytes(f"{place}/new/folder/a") is None

@@ -13,14 +13,14 @@ LENGTHS = random.Random(3).choices(range(2, 60), k=500)
 @pytest.mark.parametrize(("tokens", "pairs"), [(400, 1000), (4000, 16), (60, 4)])
 def test_every_pair_is_read_once_an_epoch_within_the_limits(tokens, pairs):
     batches = Batches(LENGTHS, 3, tokens, pairs, 1, seed=1)
-    found = list(batches)
-    assert len(found) == len(batches)
-    assert Counter(n for batch in found for n in batch) == dict.fromkeys(range(500), 3)
-    for batch in found:
+    groups = list(batches)
+    assert len(groups) == len(batches)
+    assert Counter(n for batch in groups for n in batch) == dict.fromkeys(range(500), 3)
+    for batch in groups:
         assert len(batch) <= pairs
         assert len(batch) * max(LENGTHS[n] for n in batch) <= max(tokens, 60)
-    assert found == list(batches), "a training that resumes reads the same batches"
-    assert found != list(Batches(LENGTHS, 3, tokens, pairs, 1, seed=2))
+    assert groups == list(batches), "a training that resumes reads the same batches"
+    assert groups != list(Batches(LENGTHS, 3, tokens, pairs, 1, seed=2))
 
 
 def test_processes_get_equally_many():

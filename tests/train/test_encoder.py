@@ -24,23 +24,25 @@ WORDS += ["light", "night", "water"]
 
 def sentences(count: int, seed: int = 0) -> str:
     """Lines of pairs: an even pair's reference is named again by the next; some sentences stand in several pairs."""
-    chance, made = np.random.default_rng(seed), []
+    chance, rows = np.random.default_rng(seed), []
     for n in range(count):
-        said = list(chance.choice(WORDS, chance.integers(3, 8), replace=False))
-        other = [*chance.permutation(said)[1:], str(chance.choice(WORDS)), "rare" + str(n)]
-        first = made[-2][1] if n % 7 == 6 else made[-3][0] if n and n % 5 == 0 else " ".join(said)
-        made.append((first, " ".join(other), f"r{n // 2}"))
-    named = ({"sentence1": one, "sentence2": other, "id": reference} for one, other, reference in made)
-    return "".join(json.dumps(pair) + "\n" for pair in named)
+        words = list(chance.choice(WORDS, chance.integers(3, 8), replace=False))
+        second = [*chance.permutation(words)[1:], str(chance.choice(WORDS)), "rare" + str(n)]
+        first = rows[-2][1] if n % 7 == 6 else rows[-3][0] if n and n % 5 == 0 else " ".join(words)
+        rows.append((first, " ".join(second), f"r{n // 2}"))
+    records = (
+        {"sentence1": sentence, "sentence2": paraphrase, "id": reference} for sentence, paraphrase, reference in rows
+    )
+    return "".join(json.dumps(pair) + "\n" for pair in records)
 
 
 def synonyms(count: int) -> str:
     """Lines of pairs: each word of the first sentence has one of its own in the second, in another order."""
-    chance, made = np.random.default_rng(1), []
+    chance, rows = np.random.default_rng(1), []
     for _ in range(count):
-        said = chance.choice(WORDS, 4, replace=False)
-        made.append((" ".join(said), " ".join(f"my{word}x" for word in chance.permutation(said))))
-    return "".join("\t".join(fields) + "\n" for fields in made)
+        words = chance.choice(WORDS, 4, replace=False)
+        rows.append((" ".join(words), " ".join(f"my{word}x" for word in chance.permutation(words))))
+    return "".join("\t".join(fields) + "\n" for fields in rows)
 
 
 @pytest.fixture
@@ -78,40 +80,40 @@ def begin(settings: EncoderTraining) -> tuple[ParaphrasticEncoder, Pairs]:
 class Plain(torch.nn.Module):
     """An encoder of torch's own parts, with the first weights of another."""
 
-    def __init__(self, made: ParaphrasticEncoder) -> None:
+    def __init__(self, encoder: ParaphrasticEncoder) -> None:
         super().__init__()
-        self.parts = made.architecture.parts
-        self.known = {kind: {e: n for n, e in enumerate(v.entries)} for kind, v in made.vocabularies.items()}
+        self.parts = encoder.architecture.parts
+        self.known = {kind: {e: n for n, e in enumerate(v.entries)} for kind, v in encoder.vocabularies.items()}
         self.tables = torch.nn.ModuleDict(
-            {part: torch.nn.EmbeddingBag(*table.shape, mode="mean") for part, table in made.tables.items()}
+            {part: torch.nn.EmbeddingBag(*table.shape, mode="mean") for part, table in encoder.tables.items()}
         )
-        for part, table in made.tables.items():
+        for part, table in encoder.tables.items():
             self.tables[part].weight.data.copy_(table.detach())
         if "lstm" in self.parts:
-            self.lstm = torch.nn.LSTM(made.lstm.input_size, made.lstm.hidden_size, batch_first=True)
-            self.lstm.load_state_dict(made.lstm.state_dict())
+            self.lstm = torch.nn.LSTM(encoder.lstm.input_size, encoder.lstm.hidden_size, batch_first=True)
+            self.lstm.load_state_dict(encoder.lstm.state_dict())
 
-    def one(self, text: str) -> torch.Tensor:
+    def vector(self, text: str) -> torch.Tensor:
         rows = {"word": [self.known.get("word", {}).get(word, 0) for word in text.split()]}
         spaced = f" {text} "
         grams = [spaced[n : n + 3] for n in range(len(spaced) - 2)]
         rows["trigram"] = [self.known["trigram"][g] for g in grams if g in self.known.get("trigram", {})]
-        found = [self.tables[p](torch.tensor([rows[p]]))[0] for p in self.parts if p != "lstm"]
+        vectors = [self.tables[p](torch.tensor([rows[p]]))[0] for p in self.parts if p != "lstm"]
         if "lstm" in self.parts:
-            found.append(self.lstm(self.tables["lstm"].weight[rows["word"]][None])[0][0].mean(0))
-        return torch.stack(found).sum(0)
+            vectors.append(self.lstm(self.tables["lstm"].weight[rows["word"]][None])[0][0].mean(0))
+        return torch.stack(vectors).sum(0)
 
     def forward(self, texts: list[str]) -> torch.Tensor:
-        return torch.stack([self.one(text) for text in texts])
+        return torch.stack([self.vector(text) for text in texts])
 
 
 def unit(vectors: torch.Tensor) -> torch.Tensor:
     return vectors / (vectors**2).sum(1, keepdim=True).sqrt()
 
 
-def plain_training(made: ParaphrasticEncoder, settings: EncoderTraining) -> tuple[Plain, list[float]]:
+def plain_training(encoder: ParaphrasticEncoder, settings: EncoderTraining) -> tuple[Plain, list[float]]:
     lines = [tuple(json.loads(line).values()) for line in Path(settings.pairs[0]).read_text().splitlines()]
-    plain, size, log = Plain(made), settings.batch * settings.mega_batch, []
+    plain, size, log = Plain(encoder), settings.batch * settings.mega_batch, []
     adam = torch.optim.Adam(plain.parameters(), lr=settings.learning_rate)
     for epoch in range(settings.epochs):
         order, total = np.random.default_rng([settings.seed, epoch]).permutation(len(lines)), 0.0
@@ -119,10 +121,12 @@ def plain_training(made: ParaphrasticEncoder, settings: EncoderTraining) -> tupl
             mega = [lines[n] for n in order[begins : begins + size]]
             wrong = hardest(plain, mega)
             for at in range(0, len(mega), settings.batch):
-                some = range(at, min(at + settings.batch, len(mega)))
-                losses = ranked(plain, mega, some) if settings.loss == "ranking" else margins(plain, mega, some, wrong)
+                indices = range(at, min(at + settings.batch, len(mega)))
+                losses = (
+                    ranked(plain, mega, indices) if settings.loss == "ranking" else margins(plain, mega, indices, wrong)
+                )
                 adam.zero_grad()
-                (losses / len(some)).backward()
+                (losses / len(indices)).backward()
                 adam.step()
                 total += losses.item()
         log.append(total / len(lines))
@@ -132,35 +136,37 @@ def plain_training(made: ParaphrasticEncoder, settings: EncoderTraining) -> tupl
 @torch.no_grad()
 def hardest(plain: Plain, mega: list[list[str]]) -> list[str]:
     """The text nearest to each first, then each second sentence, of another reference and another text."""
-    said = [(fields[side], fields[2]) for side in (0, 1) for fields in mega]
-    vectors = unit(plain([text for text, _ in said]))
-    found = []
-    for n, (text, reference) in enumerate(said):
-        allowed = [m for m, (other, whose) in enumerate(said) if other != text and whose != reference]
-        found.append(
-            said[max(allowed, key=lambda m, n=n: float(vectors[n] @ vectors[m]))][0] if allowed else said[0][0]
+    entries = [(fields[side], fields[2]) for side in (0, 1) for fields in mega]
+    vectors = unit(plain([text for text, _ in entries]))
+    negatives = []
+    for n, (text, reference) in enumerate(entries):
+        allowed = [m for m, (rival, whose) in enumerate(entries) if rival != text and whose != reference]
+        negatives.append(
+            entries[max(allowed, key=lambda m, n=n: float(vectors[n] @ vectors[m]))][0] if allowed else entries[0][0]
         )
-    return found
+    return negatives
 
 
-def margins(plain: Plain, mega: list[list[str]], some: range, wrong: list[str]) -> torch.Tensor:
-    asked = [[mega[n][0], mega[n][1], wrong[n], wrong[n + len(mega)]] for n in some]
-    s, other, t, u = (unit(plain(list(texts))) for texts in zip(*asked, strict=True))
-    positive = (s * other).sum(1)
-    return (0.4 - positive + (s * t).sum(1)).clamp(min=0).sum() + (0.4 - positive + (other * u).sum(1)).clamp(
+def margins(plain: Plain, mega: list[list[str]], indices: range, wrong: list[str]) -> torch.Tensor:
+    quadruples = [[mega[n][0], mega[n][1], wrong[n], wrong[n + len(mega)]] for n in indices]
+    s, second, t, u = (unit(plain(list(texts))) for texts in zip(*quadruples, strict=True))
+    positive = (s * second).sum(1)
+    return (0.4 - positive + (s * t).sum(1)).clamp(min=0).sum() + (0.4 - positive + (second * u).sum(1)).clamp(
         min=0
     ).sum()
 
 
-def ranked(plain: Plain, mega: list[list[str]], some: range) -> torch.Tensor:
-    ones, others = (unit(plain([mega[n][side] for n in some])) for side in (0, 1))
+def ranked(plain: Plain, mega: list[list[str]], indices: range) -> torch.Tensor:
+    firsts, seconds = (unit(plain([mega[n][side] for n in indices])) for side in (0, 1))
     total = torch.zeros(())
-    for a, n in enumerate(some):
-        one, other, reference = mega[n]
+    for a, n in enumerate(indices):
+        first, second, reference = mega[n]
         rivals = [
-            b for b, m in enumerate(some) if m == n or (mega[m][2] != reference and mega[m][1] not in (one, other))
+            b
+            for b, m in enumerate(indices)
+            if m == n or (mega[m][2] != reference and mega[m][1] not in (first, second))
         ]
-        total = total + torch.logsumexp(20 * (others[rivals] @ ones[a]), 0) - 20 * ones[a] @ others[a]
+        total = total + torch.logsumexp(20 * (seconds[rivals] @ firsts[a]), 0) - 20 * firsts[a] @ seconds[a]
     return total
 
 
@@ -168,10 +174,10 @@ def weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name.replace(".weight", ""): w.detach().clone() for name, w in model.named_parameters()}
 
 
-def apart(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], way: dict[str, torch.Tensor]) -> float:
+def apart(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], way: dict[str, torch.Tensor]) -> float:
     """How far two trainings ended from each other, beside the way that the weights went."""
-    assert one.keys() == other.keys() == way.keys()
-    return max(float((one[k] - other[k]).norm() / (other[k] - way[k]).norm()) for k in one)
+    assert first.keys() == second.keys() == way.keys()
+    return max(float((first[k] - second[k]).norm() / (second[k] - way[k]).norm()) for k in first)
 
 
 CASES = [
@@ -187,33 +193,33 @@ CASES = [
 @pytest.mark.parametrize(("parts", "mega", "loss", "min_count"), CASES)
 def test_training_is_the_plain_loop(parts, mega, loss, min_count, base):
     settings = replace(base, parts=parts, mega_batch=mega, loss=loss, min_count=min_count, scramble=0.0)
-    made, pairs = begin(settings)
+    encoder, pairs = begin(settings)
     assert len(pairs) == 47, "the last mini-batch is smaller, and so is the last mega-batch"
-    first = weights(made)
-    plain, log = plain_training(made, settings)
-    record = fit(made, pairs, settings, processes())
-    wanted = weights(plain)
-    assert all((wanted[name] - first[name]).abs().max() > 0.05 for name in first)
-    assert apart(weights(made), wanted, first) < 2e-3
+    first = weights(encoder)
+    plain, log = plain_training(encoder, settings)
+    record = fit(encoder, pairs, settings, processes())
+    expected = weights(plain)
+    assert all((expected[name] - first[name]).abs().max() > 0.05 for name in first)
+    assert apart(weights(encoder), expected, first) < 2e-3
     assert record["loss"] == pytest.approx(log, abs=2e-4) and log[-1] < log[0]
 
 
 def test_a_mega_batch_chooses_other_negatives_than_a_mini_batch(base):
-    found = []
+    results = []
     for mega in (1, 3):
-        made, pairs = begin(base)
-        first = weights(made)
-        fit(made, pairs, replace(base, mega_batch=mega), processes())
-        found.append(weights(made))
-    assert apart(*found, first) > 0.05
+        encoder, pairs = begin(base)
+        first = weights(encoder)
+        fit(encoder, pairs, replace(base, mega_batch=mega), processes())
+        results.append(weights(encoder))
+    assert apart(*results, first) > 0.05
 
 
 def test_negatives_in_bfloat16_hardly_change_what_is_learnt(learnable):
-    found = []
+    losses = []
     for dtype in ("float32", "bfloat16"):
-        made, pairs = begin(learnable)
-        found.append(fit(made, pairs, replace(learnable, negatives_dtype=dtype), processes())["loss"])
-    assert found[0] == pytest.approx(found[1], abs=0.05) and found[0][-1] < 0.2 * found[0][0]
+        encoder, pairs = begin(learnable)
+        losses.append(fit(encoder, pairs, replace(learnable, negatives_dtype=dtype), processes())["loss"])
+    assert losses[0] == pytest.approx(losses[1], abs=0.05) and losses[0][-1] < 0.2 * losses[0][0]
 
 
 @pytest.mark.slow
@@ -221,38 +227,38 @@ def test_negatives_in_bfloat16_hardly_change_what_is_learnt(learnable):
 @pytest.mark.parametrize("direction", ["forward", "average"])
 def test_recurrent_parts_learn_with_scrambled_words(parts, loss, direction, learnable):
     settings = replace(learnable, parts=parts, direction=direction, loss=loss, epochs=20)
-    found = {}
+    results = {}
     for scramble in (0.0, 0.3):
-        made, pairs = begin(settings)
-        record = fit(made, pairs, replace(settings, scramble=scramble), processes())
+        encoder, pairs = begin(settings)
+        record = fit(encoder, pairs, replace(settings, scramble=scramble), processes())
         assert record["loss"][-1] < 0.4 * record["loss"][0]
-        found[scramble] = weights(made)
-    assert not torch.equal(found[0.0]["tables.lstm"], found[0.3]["tables.lstm"])
+        results[scramble] = weights(encoder)
+    assert not torch.equal(results[0.0]["tables.lstm"], results[0.3]["tables.lstm"])
 
 
 def test_scrambling_is_for_recurrent_parts_only(base):
-    found = []
+    tables = []
     for scramble in (0.0, 1.0):
-        made, pairs = begin(base)
-        fit(made, pairs, replace(base, scramble=scramble), processes())
-        found.append(weights(made)["tables.word"])
-    assert torch.equal(*found)
+        encoder, pairs = begin(base)
+        fit(encoder, pairs, replace(base, scramble=scramble), processes())
+        tables.append(weights(encoder)["tables.word"])
+    assert torch.equal(*tables)
 
 
 def test_the_seed_is_of_the_weights_and_the_order(base):
-    found = []
+    tables = []
     for seed in (0, 0, 1):
-        made, pairs = begin(replace(base, seed=seed))
-        fit(made, pairs, replace(base, seed=seed), processes())
-        found.append(weights(made)["tables.word"])
-    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+        encoder, pairs = begin(replace(base, seed=seed))
+        fit(encoder, pairs, replace(base, seed=seed), processes())
+        tables.append(weights(encoder)["tables.word"])
+    assert torch.equal(tables[0], tables[1]) and not torch.equal(tables[0], tables[2])
 
 
 def test_what_is_saved_is_what_was_trained(learnable):
     folder = train(replace(learnable, parts=["word", "trigram"]))
-    found = {path.name for path in folder.iterdir()}
-    assert {"settings.json", "training.json", "modules.json"} < found and not any(
-        "checkpoint" in name for name in found
+    names = {path.name for path in folder.iterdir()}
+    assert {"settings.json", "training.json", "modules.json"} < names and not any(
+        "checkpoint" in name for name in names
     )
     record = json.loads((folder / "training.json").read_text())
     assert (record["pairs"], record["refused"], record["processes"], len(record["loss"])) == (60, {}, 1, 10)
@@ -260,8 +266,8 @@ def test_what_is_saved_is_what_was_trained(learnable):
     assert record["parameters"] == sum(w.numel() for w in model.parameters())
     assert record["rows"] == {part: len(table) for part, table in model[0].tables.items()}
     lines = [line.split("\t") for line in Path(learnable.pairs[0]).read_text().splitlines()]
-    one, other = (model.encode(list(side), show_progress_bar=False) for side in zip(*lines, strict=True))
-    cosines = model.similarity(one, other)
+    first, second = (model.encode(list(side), show_progress_bar=False) for side in zip(*lines, strict=True))
+    cosines = model.similarity(first, second)
     assert (cosines.argmax(1) == torch.arange(60)).float().mean() > 0.9, "a sentence finds its paraphrase"
 
 
@@ -269,15 +275,15 @@ def test_word_vectors_begin_a_training_and_unknown_words_have_a_row(base, tmp_pa
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("dog 1 2 3 4 5 6\nZebra 6 5 4 3 2 1\nUUUNKKK 0 0 0 0 0 1\n")
     settings = replace(base, word_vectors=str(vectors))
-    made, pairs = begin(settings)
-    entries = made.vocabularies["word"].entries
+    encoder, pairs = begin(settings)
+    entries = encoder.vocabularies["word"].entries
     assert entries[0] == UNKNOWN and entries[-1] == "zebra" and set(entries[1:-1]) == set(WORDS), "rare words have none"
-    table = made.tables["word"].detach().clone()
+    table = encoder.tables["word"].detach().clone()
     assert table[0].tolist() == [0, 0, 0, 0, 0, 1]
     assert table[entries.index("dog")].tolist() == [1, 2, 3, 4, 5, 6]
     assert table[-1].tolist() == [6, 5, 4, 3, 2, 1]
-    fit(made, pairs, settings, processes())
-    after = made.tables["word"].detach()
+    fit(encoder, pairs, settings, processes())
+    after = encoder.tables["word"].detach()
     assert (after[0] - table[0]).abs().max() > 0.01, "the row of unknown words learns"
     assert torch.equal(after[-1], table[-1]), "a word that no pair has stays"
     assert begin(replace(settings, max_words=5))[0].vocabularies["word"].entries == entries[:5]
@@ -343,13 +349,13 @@ if processes().is_main_process:
 
 def after(settings: dict) -> dict:
     """The state after two epochs, moments of Adam included."""
-    chosen = EncoderTraining(**settings)
+    training = EncoderTraining(**settings)
     torch.set_num_threads(1)
-    made, pairs = begin(chosen)
-    fitting, size = Fitting(made, pairs, chosen, processes()), chosen.batch * chosen.mega_batch
+    encoder, pairs = begin(training)
+    fitting, size = Fitting(encoder, pairs, training, processes()), training.batch * training.mega_batch
     order = np.random.default_rng(0).permutation(len(pairs))
     batches = [order[n : n + size] for n in range(0, len(order), size)] * 2
-    losses = [mega_batch(fitting, some, number) for number, some in enumerate(batches)]
+    losses = [mega_batch(fitting, batch, number) for number, batch in enumerate(batches)]
     return {"losses": losses, **fitting.checkpoint()}
 
 
@@ -357,18 +363,22 @@ def after(settings: dict) -> dict:
 def test_two_processes_are_one_but_for_rounding(base, tmp_path):
     # 47 pairs: 5 x 9 and 2, and of the ranking 47 = 2 x 23 + 1: a process without a share
     margin = replace(base, parts=["word", "trigram"], batch=3, mega_batch=3, output_dir=str(tmp_path / "two"))
-    others = [
+    variants = [
         replace(base, parts=["word", "lstm"], batch=9, mega_batch=1),
         replace(base, parts=["lstm"], batch=23, mega_batch=2),
         replace(base, parts=["word", "trigram"], loss="ranking", batch=23, mega_batch=1),
     ]
-    given = [json.dumps(vars(margin)), json.dumps([vars(one) for one in others]), str(tmp_path / "found.pt")]
+    arguments = [
+        json.dumps(vars(margin)),
+        json.dumps([vars(variant) for variant in variants]),
+        str(tmp_path / "found.pt"),
+    ]
     (tmp_path / "ranks.py").write_text(RANKS)
     launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-    command = [*launcher, str(tmp_path / "ranks.py"), *given]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+    command = [*launcher, str(tmp_path / "ranks.py"), *arguments]
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr[-2000:]
 
     alone = train(replace(margin, output_dir=str(tmp_path / "one")))
     records = [json.loads((folder / "training.json").read_text()) for folder in (tmp_path / "two", alone)]
@@ -377,6 +387,6 @@ def test_two_processes_are_one_but_for_rounding(base, tmp_path):
     saved = [SentenceTransformer(str(f), trust_remote_code=True, device="cpu") for f in (tmp_path / "two", alone)]
     for name, weight in saved[1].named_parameters():
         torch.testing.assert_close(saved[0].get_parameter(name), weight, rtol=1e-3, atol=1e-4)
-    for found, settings in zip(torch.load(tmp_path / "found.pt", weights_only=True), others, strict=True):
-        torch.testing.assert_close(found, after(vars(settings)), rtol=2e-3, atol=2e-5)
-        assert min(float(table["mean"].abs().max()) for table in found["tables"].values()) > 1e-4, "nothing compared"
+    for state, settings in zip(torch.load(tmp_path / "found.pt", weights_only=True), variants, strict=True):
+        torch.testing.assert_close(state, after(vars(settings)), rtol=2e-3, atol=2e-5)
+        assert min(float(table["mean"].abs().max()) for table in state["tables"].values()) > 1e-4, "nothing compared"

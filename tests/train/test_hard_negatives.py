@@ -56,18 +56,18 @@ def pairs(tmp_path):
     return path
 
 
-def settings_of(pairs, **others):
-    return NegativesSettings(parabank=str(pairs), encoder=ENCODER, output="", **others)
+def settings_of(pairs, **options):
+    return NegativesSettings(parabank=str(pairs), encoder=ENCODER, output="", **options)
 
 
 def triplets(path):
     return [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
 
 
-def mined(pairs, encoder, **others):
+def mined(pairs, encoder, **options):
     output = pairs.with_name("out.parquet")
-    found = mine_negatives(settings_of(pairs, **others), encoder, output)
-    return triplets(output), found
+    counts = mine_negatives(settings_of(pairs, **options), encoder, output)
+    return triplets(output), counts
 
 
 def unit(encoder, texts):
@@ -75,27 +75,27 @@ def unit(encoder, texts):
 
 
 def test_the_negative_is_the_nearest_below_the_ceiling_by_hand(pairs, encoder):
-    found, counts = mined(pairs, encoder, relative_margin=0.2, max_overlap=1.0, lang="de")
+    rows, counts = mined(pairs, encoder, relative_margin=0.2, max_overlap=1.0, lang="de")
     references = list(dict.fromkeys(line.split("\t")[0] for line in pairs.read_text().splitlines()))
     sofa = {"The dog sleeps on the sofa.", "The dog is asleep on the couch."}  # one set: a paraphrase is a reference
     vectors = unit(encoder, references)
-    for anchor, positive, negative in found:
+    for anchor, positive, negative in rows:
         similar = unit(encoder, [anchor])[0] @ unit(encoder, [positive])[0]
-        own = unit(encoder, [anchor])[0]
+        vector = unit(encoder, [anchor])[0]
         cosines = {
-            text: cosine for text, cosine in zip(references, vectors @ own, strict=True)
+            text: cosine for text, cosine in zip(references, vectors @ vector, strict=True)
             if text != anchor and not {text, anchor} <= sofa and cosine <= similar * 0.8 + 1e-6
         }  # fmt: skip
         assert cosines[negative] == pytest.approx(max(cosines.values()), abs=1e-5)
-    assert counts.pairs == 26 and counts.triplets == len(found) and counts.without == 26 - len(found)
+    assert counts.pairs == 26 and counts.triplets == len(rows) and counts.without == 26 - len(rows)
 
 
 def test_a_negative_is_never_of_the_anchors_set(pairs, encoder):
-    found, _ = mined(pairs, encoder, relative_margin=0.0, max_overlap=1.0, negatives=30)
+    rows, _ = mined(pairs, encoder, relative_margin=0.0, max_overlap=1.0, negatives=30)
     linked = {"The dog sleeps on the sofa.", "The dog is asleep on the couch."}
-    assert not [row for row in found if {row[0], row[2]} <= linked]
-    assert all(match_key(anchor) != match_key(negative) for anchor, _, negative in found)
-    assert len(set(found)) == len(found)
+    assert not [row for row in rows if {row[0], row[2]} <= linked]
+    assert all(match_key(anchor) != match_key(negative) for anchor, _, negative in rows)
+    assert len(set(rows)) == len(rows)
 
 
 @pytest.mark.parametrize(("anchors", "chunk"), [(3, 5), (1, 1), (100, 7)])
@@ -161,12 +161,12 @@ def test_plain_sentence_transformers_trains_on_the_output_as_it_is(tmp_path, pai
 def test_the_folder_is_read_and_trained_on_here_too(tmp_path, pairs, capsys):
     assert run(pairs, tmp_path / "set", "--relative_margin", "0.1", "--scores") == 0
     assert run(pairs, tmp_path / "set.jsonl", "--relative_margin", "0.1") == 0
-    found = [pair[1:] for pair in read_pairs([str(tmp_path / "set")])]
-    assert found == [pair[1:] for pair in read_pairs([str(tmp_path / "set.jsonl")])]
-    assert all(len(pair[2]) == 1 for pair in found)
+    texts = [pair[1:] for pair in read_pairs([str(tmp_path / "set")])]
+    assert texts == [pair[1:] for pair in read_pairs([str(tmp_path / "set.jsonl")])]
+    assert all(len(pair[2]) == 1 for pair in texts)
     record = json.loads((tmp_path / "set" / "negatives.json").read_text())
-    assert record["triplets"] == len(found) and record["settings"]["parabank"] == "pairs.tsv"
-    assert f"{len(found):,} triplets of 26 pairs" in (tmp_path / "set" / "README.md").read_text()
+    assert record["triplets"] == len(texts) and record["settings"]["parabank"] == "pairs.tsv"
+    assert f"{len(texts):,} triplets of 26 pairs" in (tmp_path / "set" / "README.md").read_text()
     assert run(pairs, tmp_path / "set.jsonl") == 1 and "which exists" in capsys.readouterr().err
     folders = []
     for loss in ("margin", "ranking"):
@@ -187,8 +187,8 @@ def test_a_hard_negative_goes_away_from_its_anchor(tmp_path, loss):
     cosines = {}
     for kind in ("with", "without"):
         path = tmp_path / f"{kind}.jsonl"
-        kept = [r if kind == "with" else {n: r[n] for n in ("anchor", "positive")} for r in records]
-        path.write_text("".join(json.dumps(record) + "\n" for record in kept))
+        rows = [r if kind == "with" else {n: r[n] for n in ("anchor", "positive")} for r in records]
+        path.write_text("".join(json.dumps(record) + "\n" for record in rows))
         settings = EncoderTraining(
             pairs=[str(path)], output_dir=str(tmp_path / kind), loss=loss, parts=["word"], epochs=10, dimensions=16,
             min_count=1, batch=5, learning_rate=0.01,
@@ -197,6 +197,24 @@ def test_a_hard_negative_goes_away_from_its_anchor(tmp_path, loss):
         sides = [unit(model, [record[name] for record in records]) for name in ("anchor", "negative")]
         cosines[kind] = float((sides[0] * sides[1]).sum(1).mean())
     assert cosines["with"] < cosines["without"] - 0.1
+
+
+def test_a_table_is_written_before_the_next_is_made(tmp_path):
+    steps = []
+
+    class Table:
+        def to_pylist(self):
+            steps.append("written")
+            return [{"anchor": "a"}]
+
+    def tables():
+        for _ in range(3):
+            steps.append("made")
+            yield Table()
+
+    hard_negatives._write(tmp_path / "all.jsonl", ".jsonl", tables())
+    assert steps == ["made", "written"] * 3
+    assert (tmp_path / "all.jsonl").read_text() == '{"anchor": "a"}\n' * 3
 
 
 def test_the_record_names_no_folders(pairs):
@@ -210,13 +228,15 @@ def test_what_a_model_of_entailment_takes_for_a_paraphrase_is_no_negative(pairs,
     free = mine_negatives(settings_of(pairs, negatives=2), encoder, tmp_path / "free.parquet")
     nli = load_nli(path)
     texts = pq.read_table(tmp_path / "free.parquet").to_pylist()
-    lesser = sorted(min(both) for both in entailments([(t["anchor"], t["negative"]) for t in texts], nli, 8))
+    lesser = sorted(
+        min(directions) for directions in entailments([(t["anchor"], t["negative"]) for t in texts], nli, 8)
+    )
     limit = lesser[len(lesser) // 2]
     strict_settings = settings_of(pairs, negatives=2, nli=path, max_entailment=limit)
     strict = mine_negatives(strict_settings, encoder, tmp_path / "strict.parquet")
     remaining = pq.read_table(tmp_path / "strict.parquet").to_pylist()
-    both = entailments([(t["anchor"], t["negative"]) for t in remaining], nli, 8)
-    assert remaining and max(map(min, both)) <= limit
+    scores = entailments([(t["anchor"], t["negative"]) for t in remaining], nli, 8)
+    assert remaining and max(map(min, scores)) <= limit
     assert strict.refused["entailment"] > 0 and "entailment" not in free.refused
-    all_of_them = mine_negatives(settings_of(pairs, nli=path, max_entailment=1.0), encoder, tmp_path / "all.parquet")
-    assert all_of_them.triplets == mine_negatives(settings_of(pairs), encoder, tmp_path / "one.parquet").triplets
+    lenient = mine_negatives(settings_of(pairs, nli=path, max_entailment=1.0), encoder, tmp_path / "all.parquet")
+    assert lenient.triplets == mine_negatives(settings_of(pairs), encoder, tmp_path / "one.parquet").triplets

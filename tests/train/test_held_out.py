@@ -19,8 +19,8 @@ class Table:
         self.vectors = vectors
 
     def encode(self, texts, **_):
-        found = np.array([self.vectors[text] for text in texts], float)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
+        vectors = np.array([self.vectors[text] for text in texts], float)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def table(right):
@@ -37,10 +37,12 @@ def test_only_a_paraphrase_that_is_nearer_than_all_others_is_found(right, share)
 @pytest.fixture
 def parabank(monkeypatch):
     rows = [("one", "eins"), ("one", "ein"), ("two", "two"), *PAIRS[1:]]
-    given = pa.table({"sentence1": [one for one, _ in rows], "sentence2": [other for _, other in rows]})
+    pairs_table = pa.table(
+        {"sentence1": [text for text, _ in rows], "sentence2": [paraphrase for _, paraphrase in rows]}
+    )
     monkeypatch.setattr(held_out.package, "is_plain", lambda source: source.endswith(".tsv"))
     monkeypatch.setattr(
-        held_out.package, "read_pairs", lambda source, split: iter([given] if split == "validation" else [])
+        held_out.package, "read_pairs", lambda source, split: iter([pairs_table] if split == "validation" else [])
     )
 
 
@@ -52,13 +54,13 @@ def test_the_best_paraphrase_of_each_reference_of_the_validation_splits_is_held_
 def test_a_worse_encoder_than_the_other_is_warned_of(parabank):
     worse = outcome_beside(table(2), {"the base": table(4)}, ["bank"])
     assert (worse.count, worse.model, worse.others) == (4, 50.0, {"the base": 100.0})
-    said, warning = worse.lines()
-    assert said == f"{MEASURE}, 4 pairs: 50.00; the base 100.00"
+    line, warning = worse.lines()
+    assert line == f"{MEASURE}, 4 pairs: 50.00; the base 100.00"
     assert warning.startswith("warning: the base is better than this model: train it on more or cleaner pairs")
     better = outcome_beside(table(4), {"the base": table(2)}, ["bank"])
     assert len(better.lines()) == 1
-    (nothing,) = outcome_beside(table(4), {"the base": table(2)}, ["more.tsv"]).lines()
-    assert nothing == f"{MEASURE}: no pairs were held out, so nothing says how good this model is"
+    (message,) = outcome_beside(table(4), {"the base": table(2)}, ["more.tsv"]).lines()
+    assert message == f"{MEASURE}: no pairs were held out, so nothing says how good this model is"
 
 
 def test_the_starter_stands_beside_an_encoder_of_english_parabanks_only(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ def small(on_a_cpu):
         yield
 
 
-def asked(output: Path, **changed: object) -> TrainingSettings:
+def training_settings(output: Path, **changed: object) -> TrainingSettings:
     settings = {
         "bitext": [str(DEMO)], "output_dir": str(output), "source_lang": "de", "lang": "en", "validation": [str(DEMO)],
         "learning_rate": 1e-2, "warmup_steps": 3, "cooldown_steps": 3, "max_steps": 12, "batch_tokens": 512,
@@ -53,7 +53,7 @@ def asked(output: Path, **changed: object) -> TrainingSettings:
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:
     """A translator that was trained for some steps."""
-    return train(asked(tmp_path_factory.mktemp("base") / "run", size="tiny")) / "model"
+    return train(training_settings(tmp_path_factory.mktemp("base") / "run", size="tiny")) / "model"
 
 
 @pytest.fixture
@@ -67,25 +67,25 @@ def record(run: Path) -> dict:
     return json.loads((run / "model" / "training.json").read_text())
 
 
-def kept(path: Path) -> list[tuple[str, str]]:
+def pairs_in(path: Path) -> list[tuple[str, str]]:
     return [(pair["source"], pair["reference"]) for pair in open_pairs(path).to_pylist()]
 
 
 @pytest.mark.slow
 def test_synthetic_pairs_are_trained_on_and_never_held_out(tmp_path, synthetic):
-    alone = asked(tmp_path / "alone", size="tiny", validation=[])
+    alone = training_settings(tmp_path / "alone", size="tiny", validation=[])
     mixed = replace(alone, output_dir=str(tmp_path / "mixed"), synthetic=[str(synthetic)])
     counts, without = prepare(mixed), prepare(alone)
-    own = counts.pop("synthetic")
+    synthetic_counts = counts.pop("synthetic")
     assert counts == without, "the counts of the bitext are its own"
     held_out = [pair for pair in SYNTHETIC if split_of(pair[1], VALIDATION_SHARE, 0.0) == "validation"]
-    assert own == {
+    assert synthetic_counts == {
         "train": 400 - len(held_out), "held_out": len(held_out), "duplicate": 1, "same_text": 1, "empty": 1
     } and held_out  # fmt: skip
-    assert kept(tmp_path / "mixed" / "validation.arrow") == kept(tmp_path / "alone" / "validation.arrow")
-    trained = kept(tmp_path / "mixed" / "train.arrow")
-    assert trained[: counts["train"]] == kept(tmp_path / "alone" / "train.arrow")
-    assert trained[counts["train"] :] == [pair for pair in SYNTHETIC if pair not in held_out]
+    assert pairs_in(tmp_path / "mixed" / "validation.arrow") == pairs_in(tmp_path / "alone" / "validation.arrow")
+    train_pairs = pairs_in(tmp_path / "mixed" / "train.arrow")
+    assert train_pairs[: counts["train"]] == pairs_in(tmp_path / "alone" / "train.arrow")
+    assert train_pairs[counts["train"] :] == [pair for pair in SYNTHETIC if pair not in held_out]
     pieces = SentencePieceProcessor(model_file=str(tmp_path / "mixed" / "source.spm"))
     assert "▁house" in pieces.encode("houses", out_type=str)
 
@@ -95,18 +95,18 @@ def test_each_synthetic_file_has_its_own_form_and_a_given_validation_holds_out_n
     more = pa.table({"source": ["Es regnet sehr."], "reference": ["It rains a lot."]})
     pq.write_table(more, tmp_path / "more.parquet")
     (tmp_path / "back.tsv").write_text("".join(f"{english}\t{german}\n" for german, english in pairs(60)))
-    settings = asked(
+    settings = training_settings(
         tmp_path / "run", size="tiny", bitext=[str(tmp_path / "back.tsv")], source_column="1", reference_column="0",
         validation=[str(tmp_path / "back.tsv")], synthetic=[str(synthetic), str(tmp_path / "more.parquet")],
     )  # fmt: skip
     counts = prepare(settings)
     assert counts["train"] == counts["validation"] == 60 and counts["synthetic"]["train"] == 401
-    assert kept(tmp_path / "run" / "train.arrow")[-1] == ("Es regnet sehr.", "It rains a lot.")
+    assert pairs_in(tmp_path / "run" / "train.arrow")[-1] == ("Es regnet sehr.", "It rains a lot.")
 
 
 @pytest.mark.slow
 def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, base, synthetic):
-    settings = asked(tmp_path / "run", base_model=str(base), synthetic=[str(synthetic)], learning_rate=2e-3)
+    settings = training_settings(tmp_path / "run", base_model=str(base), synthetic=[str(synthetic)], learning_rate=2e-3)
     model, tokenizer = load_base(settings)
     validation = pa.table({"source": [de for de, _ in pairs(320)], "reference": [en for _, en in pairs(320)]})
     text = Text(validation, validation, *pieces_of(tokenizer))
@@ -116,18 +116,18 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
     assert model.config.dropout == 0.1 and load_base(replace(settings, dropout=0.3))[0].config.dropout == 0.3
 
     run = train(settings)
-    found = record(run)
-    assert found["held_out_nats_per_token"]["last"] < min(before.values())
-    outcome = Outcome(**found["outcome"])
-    assert outcome.model == min(found["held_out_nats_per_token"].values()) and outcome.lower_is_better
+    run_record = record(run)
+    assert run_record["held_out_nats_per_token"]["last"] < min(before.values())
+    outcome = Outcome(**run_record["outcome"])
+    assert outcome.model == min(run_record["held_out_nats_per_token"].values()) and outcome.lower_is_better
     assert outcome.others == {"model": pytest.approx(min(before.values()), abs=1e-3)} and len(outcome.lines()) == 1
     assert Outcome(**record(base.parent)["outcome"]).others == {}, "a new model stands beside nothing"
-    assert found["log"][0]["held_out_nats_per_token"] < min(before.values()) + 0.1, "not from the beginning"
-    assert found["contents"]["base_model"] == fingerprint(str(base))
-    assert found["contents"]["synthetic"].startswith(f"{synthetic.stat().st_size} bytes, sha256 ")
-    assert found["size"] == record(base.parent)["size"] | {"vocabulary": len(tokenizer)}
-    assert found["pairs"]["synthetic"]["train"] == 400 and found["pairs"]["train"] == 320
-    assert found["pairs"]["too_long"] == 0
+    assert run_record["log"][0]["held_out_nats_per_token"] < min(before.values()) + 0.1, "not from the beginning"
+    assert run_record["contents"]["base_model"] == fingerprint(str(base))
+    assert run_record["contents"]["synthetic"].startswith(f"{synthetic.stat().st_size} bytes, sha256 ")
+    assert run_record["size"] == record(base.parent)["size"] | {"vocabulary": len(tokenizer)}
+    assert run_record["pairs"]["synthetic"]["train"] == 400 and run_record["pairs"]["train"] == 320
+    assert run_record["pairs"]["too_long"] == 0
     lengths = [max(map(len, pair)) for pair in segmented(validation, text.source, text.target)]
     short = replace(settings, max_tokens=min(lengths))
     assert _count_long(validation, text, short) == sum(length > min(lengths) for length in lengths) > 0
@@ -138,7 +138,7 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
     assert load_translator(str(run / "model"), "float32", source_lang="de", lang="en").name
 
     shutil.rmtree(run / "model")
-    assert record(train(settings))["log"] == found["log"], "it goes on from its last checkpoint"
+    assert record(train(settings))["log"] == run_record["log"], "it goes on from its last checkpoint"
     changed = json.loads((run / SETTINGS).read_text()) | {CONTENT + "base_model": "sha256:0"}
     (run / SETTINGS).write_text(json.dumps(changed))
     with pytest.raises(ValueError, match=r"holds a run with other settings: content of base_model was 'sha256:0', now"):
@@ -147,7 +147,9 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
 
 @pytest.mark.slow
 def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
-    model, tokenizer = load_base(asked(tmp_path / "run", base_model="starter/de-en", size="starter", alpha=0.3))
+    model, tokenizer = load_base(
+        training_settings(tmp_path / "run", base_model="starter/de-en", size="starter", alpha=0.3)
+    )
     assert model.dtype.is_floating_point and model.config.d_model == 256
     source, _ = pieces_of(tokenizer)
     sampled = source.encode(["Wir schlafen heute."] * 50, alpha=0.3)
@@ -156,7 +158,7 @@ def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"source_lang": "en", "lang": "de"}, "wanted a translator from en to de, got .* give the other direction"),
         ({"lang": "fr"}, "wanted a translator from de to fr, got .*, which reads de and writes en: give another"),
@@ -172,15 +174,15 @@ def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
         ({"base_model": "lost"}, "wanted a model, got 'lost', which is neither"),
     ],
 )
-def test_a_base_that_does_not_fit_is_one_error(tmp_path, base, changed, said):
+def test_a_base_that_does_not_fit_is_one_error(tmp_path, base, changed, message):
     settings = {"base_model": str(base), "check_language": False, **changed}
-    with pytest.raises(ValueError, match=said):
-        train(asked(tmp_path / "run", **settings))
+    with pytest.raises(ValueError, match=message):
+        train(training_settings(tmp_path / "run", **settings))
     assert not (tmp_path / "run").exists()
 
 
 def test_a_marian_model_of_others_is_refused(tmp_path, base):
-    settings = asked(tmp_path / "run", base_model=str(folder() / "de-en"), max_tokens=64)
+    settings = training_settings(tmp_path / "run", base_model=str(folder() / "de-en"), max_tokens=64)
     with pytest.raises(ValueError, match=r"a Marian model with another activation_function: give another model"):
         load_base(settings)
     shutil.copytree(base, tmp_path / "biased")

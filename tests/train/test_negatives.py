@@ -39,11 +39,11 @@ def test_the_nearest_is_the_nearest(block, seed, monkeypatch):
     monkeypatch.setattr(negatives, "BLOCK", block)
     vectors, keys = case(seed)
     allowed, count = oracle(vectors, keys), len(vectors)
-    found = nearest(torch.from_numpy(vectors), keys, 0, count, EXACT)
-    assert found.shape == (count,) and found.dtype == np.int64
+    places = nearest(torch.from_numpy(vectors), keys, 0, count, EXACT)
+    assert places.shape == (count,) and places.dtype == np.int64
     # equal texts are equally near: the cosine decides, not the place
-    np.testing.assert_allclose(allowed[np.arange(count), found], allowed.max(1), atol=1e-6)
-    assert (cosines(vectors).argmax(1) != found).any() and (allowed.argmax(1) == found).mean() > 0.8
+    np.testing.assert_allclose(allowed[np.arange(count), places], allowed.max(1), atol=1e-6)
+    assert (cosines(vectors).argmax(1) != places).any() and (allowed.argmax(1) == places).mean() > 0.8
     for first, last in ((0, 20), (13, 47), (59, 60), (60, 60), (0, 0)):
         part = nearest(torch.from_numpy(vectors), keys, first, last, EXACT)
         np.testing.assert_allclose(allowed[np.arange(first, last), part], allowed.max(1)[first:last], atol=1e-6)
@@ -57,10 +57,10 @@ def test_bfloat16_is_at_most_half_a_percent_of_cosine_off_and_never_barred(block
         vectors, keys = case(seed, dimensions=(2, 5, 40, 300)[seed])
         first, last = (5, 50) if part else (0, 60)
         allowed = oracle(vectors, keys)[first:last]
-        found = nearest(torch.from_numpy(vectors), keys, first, last, HALF)
-        chosen = allowed[np.arange(last - first), found]
-        assert np.isfinite(chosen).all(), "barred"
-        assert (allowed.max(1) - chosen).max() <= 0.005
+        places = nearest(torch.from_numpy(vectors), keys, first, last, HALF)
+        values = allowed[np.arange(last - first), places]
+        assert np.isfinite(values).all(), "barred"
+        assert (allowed.max(1) - values).max() <= 0.005
 
 
 @pytest.mark.parametrize("dtype", [EXACT, HALF])
@@ -80,27 +80,27 @@ def test_where_all_cosines_are_negative(dtype, block, monkeypatch):
 @pytest.mark.parametrize("dtype", [EXACT, HALF])
 def test_where_none_is_allowed_any_place_comes_back(dtype):
     vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    found = nearest(vectors, [np.zeros(3, np.int64)], 0, 3, dtype)
-    assert ((found >= 0) & (found < 3)).all()
-    found = nearest(vectors, [np.array([0, 0, 0]), np.arange(3)], 0, 3, dtype)
-    assert ((found >= 0) & (found < 3)).all()
+    places = nearest(vectors, [np.zeros(3, np.int64)], 0, 3, dtype)
+    assert ((places >= 0) & (places < 3)).all()
+    places = nearest(vectors, [np.array([0, 0, 0]), np.arange(3)], 0, 3, dtype)
+    assert ((places >= 0) & (places < 3)).all()
 
 
 @pytest.mark.parametrize("dtype", [EXACT, HALF])
 def test_the_length_of_a_vector_does_not_matter(dtype):
     vectors, keys = case(1)
     longer = vectors * np.random.default_rng(0).integers(0, 9, (60, 1)).astype(np.float32).__rpow__(np.float32(2))
-    found = [nearest(torch.from_numpy(v), keys, 0, 60, dtype).tolist() for v in (vectors, longer)]
-    assert found[0] == found[1] and not np.array_equal(vectors, longer)
+    places = [nearest(torch.from_numpy(v), keys, 0, 60, dtype).tolist() for v in (vectors, longer)]
+    assert places[0] == places[1] and not np.array_equal(vectors, longer)
 
 
 def test_excluded_are_all_that_share_a_key():
     _, keys = case(7)
-    for some in (keys, keys[:1], [np.arange(60)], [np.zeros(60, np.int64)]):
-        rows, columns = excluded(some)
+    for key_list in (keys, keys[:1], [np.arange(60)], [np.zeros(60, np.int64)]):
+        rows, columns = excluded(key_list)
         assert (np.diff(rows) >= 0).all()
         assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(
-            map(tuple, np.argwhere(barred(some)).tolist())
+            map(tuple, np.argwhere(barred(key_list)).tolist())
         )
     rows, columns = excluded([np.zeros(0, np.int64)])
     assert len(rows) == len(columns) == 0

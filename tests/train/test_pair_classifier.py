@@ -42,9 +42,9 @@ WORDS = [
 
 
 def tokenizer() -> Tokenizer:
-    found = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    found.pre_tokenizer = pre_tokenizers.Whitespace()
-    return found
+    word_tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    word_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return word_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +107,8 @@ def test_a_parabank_then_a_task(settings, task, tmp_path):
     before, after = (CrossEncoder(str(path), device="cpu").model.state_dict() for path in (model, train(follows)))
     changed = {name for name in before if (before[name] - after[name]).abs().max() > 1e-6}
     assert changed == {"classifier.weight"}  # its bias is drawn as 0
-    found = CrossEncoder(str(tmp_path / "two" / "model"), device="cpu")
-    expected = figures([1, 0] * 5, predict(found, read_task(task)))
+    classifier = CrossEncoder(str(tmp_path / "two" / "model"), device="cpu")
+    expected = figures([1, 0] * 5, predict(classifier, read_task(task)))
     assert measure(tmp_path / "two" / "model", [str(task)], follows.columns) == {str(task): expected}
 
 
@@ -125,9 +125,9 @@ def test_a_scored_task_from_a_classifier(settings, tmp_path):
     model = train(follows)
     record = json.loads((model / "training.json").read_text())
     assert record["mean_score"] == pytest.approx(2.425) and "positive" not in record
-    found, pairs = CrossEncoder(str(model), device="cpu"), read_task(path, follows.columns, scored=True)
-    assert found.num_labels == 1
-    scores, predicted = [pair.label for pair in pairs], predict_scores(found, pairs)
+    classifier, pairs = CrossEncoder(str(model), device="cpu"), read_task(path, follows.columns, scored=True)
+    assert classifier.num_labels == 1
+    scores, predicted = [pair.label for pair in pairs], predict_scores(classifier, pairs)
     error = float(np.mean((np.array(scores) - predicted) ** 2))  # of points, not of what a sigmoid makes of them
     assert record["loss"] == pytest.approx(error, abs=0.3) and error > 5
     assert measure(model, [str(path)], follows.columns, scored=True) == {str(path): score_figures(scores, predicted)}
@@ -162,17 +162,17 @@ def test_a_parabank_that_moved_is_no_longer_that_of_the_run(settings, tmp_path):
     Path(settings.parabank).rename(tmp_path / "moved")
     with pytest.raises(ValueError, match="holds a run with other settings: content of parabank was '"):
         train(settings)
-    other = tmp_path / "other"
+    folder = tmp_path / "other"
     with pytest.raises(FileNotFoundError, match=f"wanted a parabank, got '{settings.parabank}'"):
-        train(replace(settings, output_dir=str(other)))
-    assert not other.exists()
-    train(replace(settings, parabank=str(tmp_path / "moved"), output_dir=str(other)))
+        train(replace(settings, output_dir=str(folder)))
+    assert not folder.exists()
+    train(replace(settings, parabank=str(tmp_path / "moved"), output_dir=str(folder)))
 
 
-@pytest.mark.parametrize("given", [{}, {"parabank": "a", "encoder": "b", "task": "c"}])
-def test_one_thing_to_learn_from(given):
+@pytest.mark.parametrize("options", [{}, {"parabank": "a", "encoder": "b", "task": "c"}])
+def test_one_thing_to_learn_from(options):
     with pytest.raises(ValueError, match="wanted either --parabank or --task, got both or neither"):
-        PairClassifierSettings(base_model="a", output_dir="b", **given)
+        PairClassifierSettings(base_model="a", output_dir="b", **options)
 
 
 def test_a_parabank_wants_an_encoder():
@@ -183,6 +183,21 @@ def test_a_parabank_wants_an_encoder():
 def test_a_parabank_has_no_scores():
     with pytest.raises(ValueError, match="wanted --task with --scored, got --parabank"):
         PairClassifierSettings(base_model="a", output_dir="b", parabank="c", encoder="d", scored=True)
+
+
+def test_another_number_of_processes_would_read_other_pairs(start, task, tmp_path, monkeypatch):
+    settings = PairClassifierSettings(base_model=start, output_dir=str(tmp_path / "run"), task=str(task), epochs=1)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("toolkit.train.pair_classifier.fit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(settings)
+    record = tmp_path / "run" / "settings.json"
+    record.write_text(record.read_text().replace('"processes": 1', '"processes": 2'))
+    with pytest.raises(ValueError, match=r"processes.*2"):
+        train(settings)
 
 
 @pytest.mark.slow
@@ -200,9 +215,9 @@ def test_two_processes(start, task, tmp_path):
         "4",
     ]
     environment = {**ENVIRONMENT, "ACCELERATE_USE_CPU": "true"}
-    done = subprocess.run(launched, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("load it with") == 1
+    process = subprocess.run(launched, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("load it with") == 1
     classifier = CrossEncoder(str(tmp_path / "run" / "model"), device="cpu")
     assert all(torch.isfinite(weight).all() for weight in classifier.model.parameters())
 
@@ -215,8 +230,8 @@ def test_the_command(start, task, tmp_path, capsys):
     assert script.main([*flags, "--test", str(task)]) == 0
     assert "'accuracy': " in (printed := capsys.readouterr().out) and "F1|positive:1|decision:argmax" in printed
     assert script.main([*flags, "--columns", "one", "two", "three", "--output_dir", str(tmp_path / "bad")]) == 1
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith(
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith(
         "parabank train pair_classifier: wanted columns one, two, three, got sentence1, sentence2, label in"
     )
 

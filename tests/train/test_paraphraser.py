@@ -6,14 +6,16 @@ import math
 import signal
 import subprocess
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from peft import AutoPeftModelForSeq2SeqLM, PeftModel
 from safetensors.torch import load_file
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, TrainerControl, TrainerState
 
 import toolkit
 from tests import families
@@ -27,6 +29,7 @@ from toolkit.train import paraphraser_pairs as pairs_module
 from toolkit.train._lora import target_layers, with_adapters
 from toolkit.train._seq2seq import Collate, ParaphraserTrainer
 from toolkit.train.paraphraser_pairs import _inputs_and_references, _pairs_of, _TrainingPair, read_training
+from toolkit.translator.settings import Size
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")
@@ -42,26 +45,28 @@ ROW = Row("a-1", "a", None, None, "It's late.", "en", "train", candidates=[
 def bitext(tmp_path):
     """Pairs that are easy to learn: the German sentence stands for the paraphrase."""
     path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{one}\t{other}\n" for one, other in pairs(320)), encoding="utf-8")
+    path.write_text("".join(f"{text}\t{paraphrase}\n" for text, paraphrase in pairs(320)), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize(
-    ("direction", "found"),
+    ("direction", "expected"),
     [
         ("from_reference", [("It's late.", "It is late."), ("It's late.", "The hour is late.")]),
         ("to_reference", [("It is late.", "It's late."), ("The hour is late.", "It's late.")]),
     ],
 )
-def test_the_pairs_of_a_reference(direction, found):
+def test_the_pairs_of_a_reference(direction, expected):
     refused = Counter()
     settings = dataclasses.replace(SETTINGS, direction=direction)
-    assert [(one.text, one.output) for one in _pairs_of(ROW, settings, refused)] == found
+    assert [(pair.text, pair.output) for pair in _pairs_of(ROW, settings, refused)] == expected
     assert refused == {"equal": 1}, "a text that differs only by marks teaches to copy"
-    both = [(one.text, one.output) for one in _pairs_of(ROW, dataclasses.replace(SETTINGS, direction="both"), refused)]
-    assert len(both) == 4 and set(found) < set(both)
-    few = dataclasses.replace(SETTINGS, direction=direction, most_ranks=1)
-    assert len(list(_pairs_of(ROW, few, refused))) == 1
+    all_pairs = [
+        (pair.text, pair.output) for pair in _pairs_of(ROW, dataclasses.replace(SETTINGS, direction="both"), refused)
+    ]
+    assert len(all_pairs) == 4 and set(expected) < set(all_pairs)
+    first_ranks = dataclasses.replace(SETTINGS, direction=direction, most_ranks=1)
+    assert len(list(_pairs_of(ROW, first_ranks, refused))) == 1
     strict, refused = dataclasses.replace(SETTINGS, max_dual_nll=1.4), Counter()
     assert not list(_pairs_of(ROW, strict, refused)) and refused == {"equal": 1, "dual": 2}
     assert len(list(_pairs_of(ROW, dataclasses.replace(SETTINGS, max_dual_nll=1.6), refused))) == 2
@@ -69,7 +74,7 @@ def test_the_pairs_of_a_reference(direction, found):
 
 def test_the_weights_of_pairs():
     def weights(kind):
-        return [one.weight for one in _pairs_of(ROW, dataclasses.replace(SETTINGS, weight=kind), Counter())]
+        return [pair.weight for pair in _pairs_of(ROW, dataclasses.replace(SETTINGS, weight=kind), Counter())]
 
     assert weights("equal") == [1, 1] and weights("rank") == [1, 1 / 3]
     assert weights("dual") == pytest.approx([math.exp(-1.5 / 2)] * 2)
@@ -87,7 +92,7 @@ def test_held_out_references_are_not_trained_on(bitext):
     train, held_out = text.pairs, text.held_out
     assert 0 < len(held_out) <= 3 and len(train) > 300
     texts, references = _inputs_and_references(held_out)
-    assert not set(texts) & {one.text for one in train} and len(texts) == len(references)
+    assert not set(texts) & {pair.text for pair in train} and len(texts) == len(references)
 
 
 def test_the_loss_is_a_weighted_mean_over_tokens():
@@ -101,8 +106,8 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
     batch = Collate(model, 2)(examples)
     loss = trainer.compute_loss(model, dict(batch))
     total = weight = 0.0
-    for one in examples:
-        alone = Collate(model, 2)([one])
+    for example in examples:
+        alone = Collate(model, 2)([example])
         logits = (
             model(**{k: v for k, v in alone.items() if k not in ("labels", "weight")})
             .logits[0]
@@ -110,8 +115,8 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
             .numpy(force=True)
         )
         logits -= logits.max(1, keepdims=True)
-        nats = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(one["labels"])), one["labels"]]
-        total, weight = total + one["weight"] * nats.sum(), weight + one["weight"] * len(nats)
+        nats = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(example["labels"])), example["labels"]]
+        total, weight = total + example["weight"] * nats.sum(), weight + example["weight"] * len(nats)
     assert float(loss) == pytest.approx(total / weight, rel=1e-5)
     model.train()
     trainer.smoothing = 0.5
@@ -122,18 +127,20 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
 @pytest.mark.parametrize("family", families.NAMES)
 def test_every_family_is_trained_on_what_its_own_loss_is_of(family, tmp_path, bitext):
     base = str(families.checkpoint(family))
-    given = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": base, "max_steps": 2}
+    arguments = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": base, "max_steps": 2}
     sizes = {"save_every": 2, "batch_tokens": 256, "held_out": 2, "dtype": "float32", "threads": 1}
-    training.train(ParaphraserTraining(**given, **sizes))
+    training.train(ParaphraserTraining(**arguments, **sizes))
     assert json.loads((tmp_path / "model" / "training.json").read_text())["steps"] == 2
     model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
-    read, said = (tokenizer(["Hallo!"])["input_ids"], tokenizer(text_target=["It is late."])["input_ids"])
-    batch = Collate(model, tokenizer.pad_token_id)([{"input_ids": read[0], "labels": said[0]}])
+    inputs, labels = (tokenizer(["Hallo!"])["input_ids"], tokenizer(text_target=["It is late."])["input_ids"])
+    batch = Collate(model, tokenizer.pad_token_id)([{"input_ids": inputs[0], "labels": labels[0]}])
     trainer = ParaphraserTrainer.__new__(ParaphraserTrainer)
     trainer.smoothing = 0.0
-    own = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]).loss
-    assert float(trainer.compute_loss(model, batch)) == pytest.approx(float(own), rel=1e-5)
+    model_loss = model(
+        input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]
+    ).loss
+    assert float(trainer.compute_loss(model, batch)) == pytest.approx(float(model_loss), rel=1e-5)
 
 
 @pytest.mark.parametrize("adapters", [False, True])
@@ -154,15 +161,17 @@ def test_the_loss_in_slices_has_the_gradients_of_the_loss_of_whole_logits(family
         {"input_ids": [5, 6, 7], "labels": [7, 8, 9, 2], "weight": 2.0},
         {"input_ids": [5, 9], "labels": [11, 2], "weight": 0.5},
     ])  # fmt: skip
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     torch.manual_seed(0)  # of dropout, and of the layers that M2M100 leaves out
-    wanted, outputs = trainer.compute_loss(model, dict(batch), return_outputs=True)
-    expected = torch.autograd.grad(wanted, trained, allow_unused=True)
+    expected_loss, outputs = trainer.compute_loss(model, dict(batch), return_outputs=True)
+    expected_gradients = torch.autograd.grad(expected_loss, parameters, allow_unused=True)
     torch.manual_seed(0)
-    found = trainer.compute_loss(model, dict(batch))
-    torch.testing.assert_close(found, wanted)
-    for gradient, other in zip(torch.autograd.grad(found, trained, allow_unused=True), expected, strict=True):
-        torch.testing.assert_close(gradient, other, rtol=1e-3, atol=1e-5)
+    loss = trainer.compute_loss(model, dict(batch))
+    torch.testing.assert_close(loss, expected_loss)
+    for gradient, expected_gradient in zip(
+        torch.autograd.grad(loss, parameters, allow_unused=True), expected_gradients, strict=True
+    ):
+        torch.testing.assert_close(gradient, expected_gradient, rtol=1e-3, atol=1e-5)
     torch.manual_seed(0)
     again = model(**{name: ids for name, ids in batch.items() if name not in ("labels", "weight")})
     torch.testing.assert_close(again.logits, outputs.logits)
@@ -172,22 +181,23 @@ def test_the_loss_in_slices_has_the_gradients_of_the_loss_of_whole_logits(family
 def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path):
     model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
     torch.manual_seed(0)
-    adapted = with_adapters(model, rank=2, alpha=4.0).eval()  # without dropout, which would decide so short a training
-    trained = {name for name, p in adapted.named_parameters() if p.requires_grad}
-    assert trained and all("lora_" in name for name in trained)
-    assert {name.split(".lora_")[0].rpartition(".")[2] for name in trained} == set(target_layers(model))
+    # without dropout, which would decide so short a training
+    peft_model = with_adapters(model, rank=2, alpha=4.0).eval()
+    names = {name for name, p in peft_model.named_parameters() if p.requires_grad}
+    assert names and all("lora_" in name for name in names)
+    assert {name.split(".lora_")[0].rpartition(".")[2] for name in names} == set(target_layers(model))
     labels = torch.tensor([[5, 6, 7, model.config.eos_token_id]])
-    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
+    optimizer = torch.optim.AdamW([p for p in peft_model.parameters() if p.requires_grad], lr=0.02)
     losses = []
     for _ in range(8):
-        loss = adapted(input_ids=labels, labels=labels).loss
+        loss = peft_model(input_ids=labels, labels=labels).loss
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
-    adapted.save_pretrained(tmp_path / "adapters")
-    logits = adapted(input_ids=labels, labels=labels).logits
+    peft_model.save_pretrained(tmp_path / "adapters")
+    logits = peft_model(input_ids=labels, labels=labels).logits
     base = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
     again = PeftModel.from_pretrained(base, tmp_path / "adapters").eval()
     assert torch.allclose(again(input_ids=labels, labels=labels).logits, logits, atol=1e-4)
@@ -196,9 +206,9 @@ def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path)
 
 
 def command(output, bitext, *more):
-    given = {"pairs": bitext, "output_dir": output, "base_model": folder() / "de-en", "epochs": 1, "max_steps": 8,
+    options = {"pairs": bitext, "output_dir": output, "base_model": folder() / "de-en", "epochs": 1, "max_steps": 8,
              "save_every": 4, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}  # fmt: skip
-    flags = [str(part) for name, value in given.items() for part in (f"--{name}", value)]
+    flags = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
     return [PYTHON, SCRIPT, *flags, *more]
 
 
@@ -223,59 +233,96 @@ os.makedirs = makedirs
 @pytest.mark.slow
 def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     output = tmp_path / "model"
-    done = run(command(output, bitext), KILL_AT_STEP_8, tmp_path)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    process = run(command(output, bitext), KILL_AT_STEP_8, tmp_path)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     assert (output / "checkpoints" / "checkpoint-4" / "trainer_state.json").exists()
     refused = run(command(output, bitext, "--seed", "3"), "", tmp_path)
     assert refused.returncode == 1 and "seed was 0, now 3" in refused.stderr.splitlines()[-1]
-    done = run(command(output, bitext), "", tmp_path)
-    assert done.returncode == 0, done.stderr
+    process = run(command(output, bitext), "", tmp_path)
+    assert process.returncode == 0, process.stderr
     record = json.loads((output / "training.json").read_text())
-    said = [f"{output}: load it with toolkit.Paraphraser({str(output)!r})", *Outcome(**record["outcome"]).lines()]
-    assert done.stdout.splitlines()[-len(said) :] == said and "; de-en " in said[1]
+    lines = [f"{output}: load it with toolkit.Paraphraser({str(output)!r})", *Outcome(**record["outcome"]).lines()]
+    assert process.stdout.splitlines()[-len(lines) :] == lines and "; de-en " in lines[1]
     assert record["steps"] == 8 and [entry["step"] for entry in record["held_out"]] == [4, 8]
     assert not (output / "checkpoints").exists()
-    stated = json.loads((output / "measured.json").read_text())
-    assert stated["lang"] == "en" and 0.9 < stated["marked"] == record["marked"] <= 1
+    figures = json.loads((output / "measured.json").read_text())
+    assert figures["lang"] == "en" and 0.9 < figures["marked"] == record["marked"] <= 1
 
     straight = run(command(tmp_path / "straight", bitext), "", tmp_path)
     assert straight.returncode == 0, straight.stderr
-    one, other = (AutoModelForSeq2SeqLM.from_pretrained(path) for path in (output, tmp_path / "straight"))
-    for name, tensor in one.state_dict().items():
-        assert torch.allclose(tensor, other.state_dict()[name], atol=1e-5), f"{name}: resumed is not as uninterrupted"
+    model, straight_model = (AutoModelForSeq2SeqLM.from_pretrained(path) for path in (output, tmp_path / "straight"))
+    for name, tensor in model.state_dict().items():
+        assert torch.allclose(tensor, straight_model.state_dict()[name], atol=1e-5), (
+            f"{name}: resumed is not as uninterrupted"
+        )
     assert AutoTokenizer.from_pretrained(output)("Hallo")["input_ids"]
     settings = Paraphrasing(n=2, guards=(), min_semantic=None, constraint_sets=1, samples_per_set=4)
-    found = toolkit.Paraphraser(str(output), lang="en", settings=settings).paraphrase(["It is late."])
-    assert len(found) == 1
+    paraphrases = toolkit.Paraphraser(str(output), lang="en", settings=settings).paraphrase(["It is late."])
+    assert len(paraphrases) == 1
 
 
 @pytest.mark.slow
 def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch):
-    output, seen = tmp_path / "model", {}
+    output, weights = tmp_path / "model", {}
 
     def average(trainer, checkpoints):
-        seen.update({Path(one).name: load_file(Path(one, "model.safetensors")) for one in checkpoints})
+        weights.update(
+            {Path(checkpoint).name: load_file(Path(checkpoint, "model.safetensors")) for checkpoint in checkpoints}
+        )
         whole(trainer, checkpoints)
 
     whole = training._average
     monkeypatch.setattr(training, "_average", average)
-    given = {"pairs": [str(bitext)], "output_dir": str(output), "base_model": str(folder() / "de-en"), "epochs": 1}
+    arguments = {"pairs": [str(bitext)], "output_dir": str(output), "base_model": str(folder() / "de-en"), "epochs": 1}
     sizes = {"max_steps": 6, "save_every": 2, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
-    training.train(ParaphraserTraining(**given, **sizes, average=2))
-    assert list(seen) == ["checkpoint-4", "checkpoint-6"]
-    (one, other), mean = seen.values(), load_file(output / "model.safetensors")
-    assert any(not torch.equal(one[name], other[name]) for name in one)
-    assert all(torch.allclose(mean[name], (one[name] + other[name]) / 2, atol=1e-6) for name in mean)
+    training.train(ParaphraserTraining(**arguments, **sizes, average=2))
+    assert list(weights) == ["checkpoint-4", "checkpoint-6"]
+    (first, second), mean = weights.values(), load_file(output / "model.safetensors")
+    assert any(not torch.equal(first[name], second[name]) for name in first)
+    assert all(torch.allclose(mean[name], (first[name] + second[name]) / 2, atol=1e-6) for name in mean)
     record = json.loads((output / "training.json").read_text())
     assert record["best_step"] is None and record["held_out"][-1]["averaged"] == 2
     assert "6, mean of the last 2 checkpoints" in (output / "README.md").read_text()
 
 
+def test_checkpoints_that_are_not_there_are_not_averaged(tmp_path):
+    for step in (2, 4, 6):
+        (tmp_path / "checkpoints" / f"checkpoint-{step}").mkdir(parents=True)
+        (tmp_path / "checkpoints" / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+    settings = dataclasses.replace(SETTINGS, output_dir=str(tmp_path), average=2)
+    assert [Path(path).name for path in training._last_checkpoints(settings)] == ["checkpoint-4", "checkpoint-6"]
+    settings = dataclasses.replace(settings, average=4)  # the training ended early
+    assert len(training._last_checkpoints(settings)) == 3
+
+
+@pytest.mark.parametrize(
+    ("figures", "counter", "ends"),
+    [([], 0, False), ([3.0, 5.0], 0, False), ([3.0, 5.0, 4.0], 1, False), ([5.0, 5.0, 4.0], 2, True)],
+)
+def test_a_training_that_goes_on_counts_the_checkpoints_before_it(figures, counter, ends):
+    stopping, control = training._EarlyStopping(2), TrainerControl()
+    history = [{"loss": 1.0}, *({"eval_ibleu": figure} for figure in figures)]
+    stopping.on_train_begin(None, TrainerState(log_history=history), control)
+    assert (stopping.early_stopping_patience_counter, control.should_training_stop) == (counter, ends)
+
+
+def test_only_the_main_process_writes_the_tokenizer(tmp_path, bitext, monkeypatch):
+    settings = ParaphraserTraining(pairs=[str(bitext)], output_dir=str(tmp_path), size="starter", threads=1)
+    table = [_TrainingPair(text, paraphrase, 1.0) for text, paraphrase in pairs(320)]
+    monkeypatch.setitem(training.SIZES, "starter", Size(200, True, 32, 1, 1, 2, 64))
+    state = SimpleNamespace(main_process_first=nullcontext, is_main_process=True, device=torch.device("cpu"))
+    _, tokenizer = training._begin(settings, table, state)
+    monkeypatch.setattr(training, "marian_tokenizer", None)
+    monkeypatch.setattr(training, "train_pieces", None)
+    state.is_main_process = False
+    assert training._begin(settings, table, state)[1].get_vocab() == tokenizer.get_vocab()
+
+
 def test_too_few_checkpoints_to_average_are_refused_before_the_training(tmp_path, bitext):
-    given = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": str(folder() / "de-en")}
+    arguments = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": str(folder() / "de-en")}
     sizes = {"max_steps": 6, "save_every": 4, "held_out": 2, "average": 3, "threads": 1}
     with pytest.raises(ValueError, match="wanted 3 checkpoints to average, got 2 in 6 steps: lower --save_every"):
-        training.train(ParaphraserTraining(**given, **sizes))
+        training.train(ParaphraserTraining(**arguments, **sizes))
     assert not (tmp_path / "model" / "checkpoints").exists()
 
 
@@ -288,7 +335,7 @@ def test_held_out_sentences_are_in_no_pair_of_any_source(tmp_path):
         dataclasses.replace(SETTINGS, pairs=sources, validation=str(tmp_path / "held.tsv"), held_out=5)
     )
     assert texts_of(text.pairs) == [("She came.", "She arrived."), ("It rains.", "Rain falls.")]
-    assert [texts_of(some) for some in text.held_out] == [[("He left.", "He went away.")]]
+    assert [texts_of(group) for group in text.held_out] == [[("He left.", "He went away.")]]
     assert text.refused == {"held_out": 2} and text.contamination == []
 
 
@@ -296,10 +343,10 @@ def test_texts_of_evaluation_sets_are_neither_trained_on_nor_held_out(tmp_path):
     (tmp_path / "pairs.tsv").write_text("He left the house.\tHe went away.\nShe came.\tShe arrived.\n")
     (tmp_path / "held.tsv").write_text("It rains.\tRain falls.\nHe sleeps.\tThe man is sleeping now.\n")
     (tmp_path / "qqp.tsv").write_text("1\the left the house!\tThe man is sleeping, now.\n")
-    given = {"pairs": [str(tmp_path / "pairs.tsv")], "validation": str(tmp_path / "held.tsv"), "held_out": 5}
-    text = read_training(dataclasses.replace(SETTINGS, **given, decontaminate=[str(tmp_path / "qqp.tsv")]))
+    arguments = {"pairs": [str(tmp_path / "pairs.tsv")], "validation": str(tmp_path / "held.tsv"), "held_out": 5}
+    text = read_training(dataclasses.replace(SETTINGS, **arguments, decontaminate=[str(tmp_path / "qqp.tsv")]))
     assert texts_of(text.pairs) == [("She came.", "She arrived.")]
-    assert [texts_of(some) for some in text.held_out] == [[("It rains.", "Rain falls.")]]
+    assert [texts_of(group) for group in text.held_out] == [[("It rains.", "Rain falls.")]]
     assert text.refused == {"contaminated": 1} and text.contamination[0]["texts equal"] == 2
 
 
@@ -319,9 +366,9 @@ def test_small_data_holds_out_a_tenth_of_its_references_and_trains_on_the_others
         dataclasses.replace(SETTINGS, pairs=[tsv_of(tmp_path / "few.tsv", references)], held_out=held_out)
     )
     assert len(text.held_out) == expected
-    held = {pair.text for pairs in text.held_out for pair in pairs}
-    trained = {pair.text for pair in text.pairs}
-    assert len(trained) == references - expected and not held & trained
+    held_texts = {pair.text for pairs in text.held_out for pair in pairs}
+    train_texts = {pair.text for pair in text.pairs}
+    assert len(train_texts) == references - expected and not held_texts & train_texts
 
 
 def test_a_parabank_with_hardly_a_validation_split_holds_out_a_tenth(tmp_path, monkeypatch):
@@ -358,33 +405,33 @@ def test_the_warm_up_is_a_tenth_of_the_training_at_most(steps):
 @pytest.mark.slow
 def test_the_end_says_how_good_the_result_is_beside_its_base_and_a_copy(tmp_path, bitext, monkeypatch):
     """What is measured of the base model before the training does not change the training."""
-    given = {"pairs": [str(bitext)], "base_model": str(folder() / "de-en"), "epochs": 1, "max_steps": 3}
+    arguments = {"pairs": [str(bitext)], "base_model": str(folder() / "de-en"), "epochs": 1, "max_steps": 3}
     sizes = {"batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
-    training.train(ParaphraserTraining(**given, **sizes, output_dir=str(tmp_path / "model")))
+    training.train(ParaphraserTraining(**arguments, **sizes, output_dir=str(tmp_path / "model")))
     record = json.loads((tmp_path / "model" / "training.json").read_text())
     outcome = Outcome(**record["outcome"])
     assert outcome.count == 4 and outcome.model == record["held_out"][-1]["ibleu"]
     assert set(outcome.others) == {"a copy of the text", "de-en"}
-    text = read_training(ParaphraserTraining(**given, **sizes, output_dir="x"))
+    text = read_training(ParaphraserTraining(**arguments, **sizes, output_dir="x"))
     inputs, references = _inputs_and_references(text.held_out)
-    copy = corpus_ibleu(inputs, [[some[0] for some in references]], inputs, 0.8)[0]
+    copy = corpus_ibleu(inputs, [[texts[0] for texts in references]], inputs, 0.8)[0]
     assert outcome.others["a copy of the text"] == pytest.approx(copy)
     assert outcome_lines(tmp_path / "model") == outcome.lines()
     monkeypatch.setattr(training, "_figures_of_others", lambda *_: {})
-    training.train(ParaphraserTraining(**given, **sizes, output_dir=str(tmp_path / "unmeasured")))
-    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("model", "unmeasured"))
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    training.train(ParaphraserTraining(**arguments, **sizes, output_dir=str(tmp_path / "unmeasured")))
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("model", "unmeasured"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def texts_of(pairs):
-    return [(one.text, one.output) for one in pairs]
+    return [(pair.text, pair.output) for pair in pairs]
 
 
 def test_nothing_is_held_out_of_few_pairs(tmp_path):
-    (tmp_path / "few.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs(12)))
-    given = {"pairs": [str(tmp_path / "few.tsv")], "output_dir": str(tmp_path / "model"), "held_out": 0}
+    (tmp_path / "few.tsv").write_text("".join(f"{text}\t{paraphrase}\n" for text, paraphrase in pairs(12)))
+    arguments = {"pairs": [str(tmp_path / "few.tsv")], "output_dir": str(tmp_path / "model"), "held_out": 0}
     sizes = {"max_steps": 2, "batch_tokens": 256, "dtype": "float32", "threads": 1}
-    training.train(ParaphraserTraining(**given, **sizes, base_model=str(folder() / "de-en")))
+    training.train(ParaphraserTraining(**arguments, **sizes, base_model=str(folder() / "de-en")))
     record = json.loads((tmp_path / "model" / "training.json").read_text())
     assert (record["pairs"], record["steps"], record["held_out"], record["best_step"]) == (12, 2, [], None)
     assert outcome_lines(tmp_path / "model") == [
@@ -396,16 +443,16 @@ def test_nothing_is_held_out_of_few_pairs(tmp_path):
 @pytest.mark.slow
 def test_two_processes_train_adapters(tmp_path, bitext):
     output = tmp_path / "model"
-    done = run(command(output, bitext, "--lora", "--lora_rank", "2", "--processes", "2"), "", tmp_path)
-    assert done.returncode == 0, done.stderr
+    process = run(command(output, bitext, "--lora", "--lora_rank", "2", "--processes", "2"), "", tmp_path)
+    assert process.returncode == 0, process.stderr
     record = json.loads((output / "training.json").read_text())
     assert record["processes"] == 2 and record["steps"] == 8
-    adapted = AutoPeftModelForSeq2SeqLM.from_pretrained(output / "adapters").eval()
+    peft_model = AutoPeftModelForSeq2SeqLM.from_pretrained(output / "adapters").eval()
     merged = AutoModelForSeq2SeqLM.from_pretrained(output).eval()
     ids = torch.tensor([[5, 6, 0]])
     with torch.inference_mode():
-        one, other = (model(input_ids=ids, decoder_input_ids=ids).logits for model in (adapted, merged))
-    assert torch.allclose(one, other, atol=1e-4)
+        first, second = (model(input_ids=ids, decoder_input_ids=ids).logits for model in (peft_model, merged))
+    assert torch.allclose(first, second, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -463,6 +510,6 @@ def test_pairs_in_another_language_are_refused(tmp_path):
 
 def test_the_scale_of_adapters_may_be_any_number():
     model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint("bart"))
-    adapted = with_adapters(model, rank=2, alpha=0.5)
-    found = [getattr(module, "scaling", None) for module in adapted.modules()]
-    assert {scale for scales in found if isinstance(scales, dict) for scale in scales.values()} == {0.25}
+    peft_model = with_adapters(model, rank=2, alpha=0.5)
+    scalings = [getattr(module, "scaling", None) for module in peft_model.modules()]
+    assert {scale for scales in scalings if isinstance(scales, dict) for scale in scales.values()} == {0.25}

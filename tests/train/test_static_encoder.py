@@ -53,7 +53,7 @@ PARAPHRASES = [" ".join(SAID.get(word, word) for word in text.split()) for text 
 
 @pytest.fixture
 def base(tmp_path) -> StaticTraining:
-    lines = [f"{text}\t{other}\n" for text, other in zip(SENTENCES, PARAPHRASES, strict=True)]
+    lines = [f"{text}\t{paraphrase}\n" for text, paraphrase in zip(SENTENCES, PARAPHRASES, strict=True)]
     (tmp_path / "pairs.tsv").write_text("".join(lines))
     return StaticTraining(
         pairs=[str(tmp_path / "pairs.tsv")], output_dir=str(tmp_path / "made"), vocabulary=400, dimensions=32,
@@ -70,18 +70,18 @@ def cosines(encoder: SentenceTransformer, size: int | None = None) -> np.ndarray
         encoder.encode(texts, truncate_dim=size, normalize_embeddings=True).astype(np.float32)
         for texts in (SENTENCES, PARAPHRASES)
     )
-    one, other = sides
-    return one @ other.T
+    first, second = sides
+    return first @ second.T
 
 
-def found(encoder: SentenceTransformer, size: int | None = None) -> float:
+def accuracy(encoder: SentenceTransformer, size: int | None = None) -> float:
     return float(np.mean(cosines(encoder, size).argmax(1) == np.arange(len(SENTENCES))))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_the_library_alone_loads_the_folder(base, tmp_path, dtype):
-    made = train(replace(base, dtype=dtype))
+    folder = train(replace(base, dtype=dtype))
     program = (
         "import sys, json\n"
         "from sentence_transformers import SentenceTransformer\n"
@@ -90,28 +90,28 @@ def test_the_library_alone_loads_the_folder(base, tmp_path, dtype):
         "print(json.dumps(model.encode(sys.argv[2:]).astype(float).tolist()))\n"
     )
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
-    command = [PYTHON, "-I", "-c", program, str(made), *SENTENCES[:3]]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
-    assert done.returncode == 0, done.stderr
-    ours = load_encoder(str(made)).encode(SENTENCES[:3])
-    np.testing.assert_allclose(json.loads(done.stdout.splitlines()[-1]), ours, rtol=2e-2, atol=1e-3)
-    assert weights(made).dtype == getattr(torch, dtype)
+    command = [PYTHON, "-I", "-c", program, str(folder), *SENTENCES[:3]]
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    assert process.returncode == 0, process.stderr
+    vectors = load_encoder(str(folder)).encode(SENTENCES[:3])
+    np.testing.assert_allclose(json.loads(process.stdout.splitlines()[-1]), vectors, rtol=2e-2, atol=1e-3)
+    assert weights(folder).dtype == getattr(torch, dtype)
 
 
 def test_paraphrases_are_found_and_beginnings_stand_for_the_whole(base):
-    made = train(base)
-    record = json.loads((made / "training.json").read_text())
+    folder = train(base)
+    record = json.loads((folder / "training.json").read_text())
     assert (
         record["pairs"] == len(SENTENCES)
         and record["prefixes"] == [32, 16, 8]
         and record["loss"][-1] < 0.6 * (record["loss"][0])
     )
-    encoder = SentenceTransformer(str(made), device="cpu")
-    assert found(encoder) > 0.9
+    encoder = SentenceTransformer(str(folder), device="cpu")
+    assert accuracy(encoder) > 0.9
     whole, beginning = (cosines(encoder, size).ravel() for size in (None, 8))
     assert np.corrcoef(whole, beginning)[0, 1] > 0.5
     alone = train(replace(base, shortest=32, output_dir=base.output_dir + "-whole"))
-    assert found(encoder, 8) > found(SentenceTransformer(str(alone), device="cpu"), 8)
+    assert accuracy(encoder, 8) > accuracy(SentenceTransformer(str(alone), device="cpu"), 8)
 
 
 def test_frequent_pieces_count_less_and_unknown_ones_nothing(base):
@@ -149,24 +149,24 @@ def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path, monkeyp
 def test_a_checkpoint_of_other_pairs(base, tmp_path):
     pairs = number_pairs(read_pairs(base.pairs), 64)
     fit(pairs, base, processes(), None, tmp_path / CHECKPOINT)
-    others = number_pairs([TextPair("r", "the dog runs", "the hound races")], 64)
+    new_pairs = number_pairs([TextPair("r", "the dog runs", "the hound races")], 64)
     with pytest.raises(ValueError, match=r"wanted the pairs that .*checkpoint\.pt was trained on, got others"):
-        fit(others, base, processes(), None, tmp_path / CHECKPOINT)
+        fit(new_pairs, base, processes(), None, tmp_path / CHECKPOINT)
 
 
 @pytest.mark.slow
 def test_two_processes_end_where_one_does(base, tmp_path):
-    one, two = (replace(base, epochs=3, output_dir=str(tmp_path / name)) for name in ("one", "two"))
-    (tmp_path / "two.yaml").write_text(json.dumps(asdict(two)))
+    single, double = (replace(base, epochs=3, output_dir=str(tmp_path / name)) for name in ("one", "two"))
+    (tmp_path / "two.yaml").write_text(json.dumps(asdict(double)))
     launch = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     command = [*launch, str(SCRIPT), "--config", str(tmp_path / "two.yaml")]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    assert process.returncode == 0, process.stderr
     assert json.loads((tmp_path / "two" / "training.json").read_text())["processes"] == 2
-    alone = weights(train(one))
-    started = weights(train(replace(one, epochs=1, learning_rate=1e-9, output_dir=str(tmp_path / "start"))))
-    assert (alone - weights(two.output_dir)).abs().max() < 1e-4 < 2e-3 < (alone - started).abs().max()
+    alone = weights(train(single))
+    start_weights = weights(train(replace(single, epochs=1, learning_rate=1e-9, output_dir=str(tmp_path / "start"))))
+    assert (alone - weights(double.output_dir)).abs().max() < 1e-4 < 2e-3 < (alone - start_weights).abs().max()
 
 
 def test_what_is_no_negative():
@@ -174,9 +174,9 @@ def test_what_is_no_negative():
     forbidden = no_negatives(references, anchors, positives, np.array([2, 4, 9, 1]))
     texts_of = {0: {0, 1, 2}, 1: {3, 4}, 2: {5, 1}}
     for pair in range(4):
-        for other in range(4):
-            related = references[pair] == references[other] or positives[other] in (anchors[pair], positives[pair])
-            assert forbidden[pair, other] == related
+        for rival in range(4):
+            related = references[pair] == references[rival] or positives[rival] in (anchors[pair], positives[pair])
+            assert forbidden[pair, rival] == related
         for place, text in enumerate([2, 4, 9, 1]):
             assert forbidden[pair, 4 + place] == (text in texts_of[int(references[pair])])
 
@@ -185,17 +185,17 @@ def test_a_hard_negative_is_pushed_away(base):
     pairs = list(read_pairs(base.pairs))
     hard = [pair._replace(negatives=(pair.anchor.replace("the ", "no "),)) for pair in pairs]
 
-    def near(given: list[TextPair]) -> float:
-        encoder, record = fit(number_pairs(given, 64), base, processes())
+    def near(text_pairs: list[TextPair]) -> float:
+        encoder, record = fit(number_pairs(text_pairs, 64), base, processes())
         assert record["pairs"] == len(pairs)
-        one, other = (encoder.encode(texts, normalize_embeddings=True) for texts in (SENTENCES, PLAIN_NO))
-        return float((one * other).sum(1).mean())
+        left, right = (encoder.encode(texts, normalize_embeddings=True) for texts in (SENTENCES, PLAIN_NO))
+        return float((left * right).sum(1).mean())
 
     # the texts with "no" are read in both trainings, as positives of themselves in the first
     plain = [*pairs, *(TextPair(f"n{n}", text, f"{text} {text}") for n, text in enumerate(PLAIN_NO))]
     encoder, _ = fit(number_pairs(plain, 64), base, processes())
-    one, other = (encoder.encode(texts, normalize_embeddings=True) for texts in (SENTENCES, PLAIN_NO))
-    assert near(hard) < float((one * other).sum(1).mean()) - 0.05
+    first, second = (encoder.encode(texts, normalize_embeddings=True) for texts in (SENTENCES, PLAIN_NO))
+    assert near(hard) < float((first * second).sum(1).mean()) - 0.05
 
 
 PLAIN_NO = [text.replace("the ", "no ") for text in SENTENCES]
@@ -220,15 +220,15 @@ def teacher(tmp_path_factory) -> str:
 def test_a_teacher_is_followed_against_the_pairs(base, teacher, tmp_path):
     lines = [f"{text}\t{PARAPHRASES[-1 - n]}\n" for n, text in enumerate(SENTENCES)]  # these say nothing alike
     (tmp_path / "wrong.tsv").write_text("".join(lines))
-    given = replace(base, pairs=[str(tmp_path / "wrong.tsv")], smoothing=100.0)
-    wanted = cosines(load_encoder(teacher)).ravel()
+    wrong_settings = replace(base, pairs=[str(tmp_path / "wrong.tsv")], smoothing=100.0)
+    expected = cosines(load_encoder(teacher)).ravel()
 
     def agreement(settings: StaticTraining) -> float:
         folder = train(settings)
-        return float(np.corrcoef(cosines(SentenceTransformer(str(folder), device="cpu")).ravel(), wanted)[0, 1])
+        return float(np.corrcoef(cosines(SentenceTransformer(str(folder), device="cpu")).ravel(), expected)[0, 1])
 
-    assert agreement(given) < 0.3
-    taught = replace(given, teacher=teacher, output_dir=base.output_dir + "-taught")
+    assert agreement(wrong_settings) < 0.3
+    taught = replace(wrong_settings, teacher=teacher, output_dir=base.output_dir + "-taught")
     assert agreement(taught) > 0.9
     assert "encoder" in json.loads(Path(taught.output_dir, "training.json").read_text())["settings"]["teacher"]
     ranked = replace(taught, ranking=5.0, output_dir=base.output_dir + "-ranked")
@@ -250,8 +250,8 @@ def test_a_teacher_with_short_vectors(base, teacher):
 def test_evaluation_texts_are_not_trained_on(base, tmp_path):
     long = [text for text in SENTENCES if len(text) > 14][:6]  # shorter ones are said by everybody
     (tmp_path / "set.txt").write_text("".join(f"{text.capitalize()}.\n" for text in long))
-    made = train(replace(base, decontaminate=[str(tmp_path / "set.txt")]))
-    record = json.loads((made / "training.json").read_text())
+    folder = train(replace(base, decontaminate=[str(tmp_path / "set.txt")]))
+    record = json.loads((folder / "training.json").read_text())
     assert record["refused"]["contaminated"] == 6 and record["pairs"] == len(SENTENCES) - 6
 
 

@@ -22,7 +22,7 @@ from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.system.processes import processes
 from toolkit.train._encoder_loss import margin_loss
-from toolkit.train._transformer_loss import MegaBatchMargin, loss_for, nearest_margin
+from toolkit.train._transformer_loss import MegaBatchMargin, loss_for, margin_labels, nearest_margin
 from toolkit.train.encoder_pairs import TextPair, number_pairs, read_pairs
 from toolkit.train.transformer_encoder import (
     TransformerTraining,
@@ -40,12 +40,12 @@ ENTRIES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *SAID, *(f"my{word}" for word in 
 
 
 def tokenizer() -> Tokenizer:
-    found = Tokenizer(models.WordLevel({word: n for n, word in enumerate(ENTRIES)}, unk_token="[UNK]"))
-    found.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    found.post_processor = processors.TemplateProcessing(
+    word_tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(ENTRIES)}, unk_token="[UNK]"))
+    word_tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    word_tokenizer.post_processor = processors.TemplateProcessing(
         "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
     )
-    return found
+    return word_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def start(tmp_path_factory) -> str:
 def base(start, tmp_path) -> TransformerTraining:
     chance, lines = np.random.default_rng(0), []
     for n in range(40):
-        said = chance.choice(SAID, 4, replace=False)
-        pair = {"sentence1": " ".join(said), "sentence2": " ".join(f"my{word}" for word in chance.permutation(said))}
+        words = chance.choice(SAID, 4, replace=False)
+        pair = {"sentence1": " ".join(words), "sentence2": " ".join(f"my{word}" for word in chance.permutation(words))}
         lines.append(json.dumps({"id": f"r{n // 2}", **pair}) + "\n")
     (tmp_path / "pairs.jsonl").write_text("".join(lines))
     return TransformerTraining(
@@ -87,25 +87,35 @@ def weights(folder: str) -> dict[str, torch.Tensor]:
     return load_file(Path(folder, "model.safetensors"))
 
 
-def differ(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
-    assert one.keys() == other.keys() and one
-    return max(float((one[name] - other[name]).abs().max()) for name in one)
+def differ(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
+    assert first.keys() == second.keys() and first
+    return max(float((first[name] - second[name]).abs().max()) for name in first)
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 7), (2, 5)])
 def test_margin_takes_the_nearest_sentence_of_another_reference(first, last):
     chance = np.random.default_rng(3)
-    one, other = chance.normal(size=(2, 7, 4))
+    anchors, positives = chance.normal(size=(2, 7, 4))
     references = np.array([0, 1, 0, 2, 3, 2, 4])
-    said = unit(np.concatenate([one, other]))
-    cosines = said @ said.T
+    vectors = unit(np.concatenate([anchors, positives]))
+    cosines = vectors @ vectors.T
     allowed = np.tile(references, 2)[:, None] != np.tile(references, 2)[None]
     hardest = np.where(allowed, cosines, -np.inf).max(1)
     positive = np.diag(cosines[:7, 7:])
     expected = np.maximum(0, 0.4 - positive + hardest[:7]) + np.maximum(0, 0.4 - positive + hardest[7:])
-    found = nearest_margin(torch.tensor(one), torch.tensor(other), references, first, last, 0.4)
+    losses = nearest_margin(torch.tensor(anchors), torch.tensor(positives), references, first, last, 0.4)
     assert np.where(~allowed, cosines, -np.inf).max() > hardest.max()  # else nothing would be forbidden
-    np.testing.assert_allclose(found.numpy(), expected[first:last], rtol=1e-6)
+    np.testing.assert_allclose(losses.numpy(), expected[first:last], rtol=1e-6)
+
+
+def test_only_a_pair_with_a_hard_negative_takes_it_for_its_nearest_sentence():
+    anchors, positives, hard = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
+    references, has_hard = np.arange(5), torch.tensor([False, True, False, False, True])
+    plain = nearest_margin(anchors, positives, references, 0, 5, 0.4)
+    mixed = nearest_margin(anchors, positives, references, 0, 5, 0.4, (has_hard, hard))
+    full = nearest_margin(anchors, positives, references, 0, 5, 0.4, (torch.ones(5, dtype=torch.bool), hard))
+    assert not torch.equal(plain[has_hard], full[has_hard])
+    torch.testing.assert_close(mixed, torch.where(has_hard, full, plain))
 
 
 def test_mini_batches_give_the_loss_and_the_gradient_of_the_whole_batch(start):
@@ -117,14 +127,14 @@ def test_mini_batches_give_the_loss_and_the_gradient_of_the_whole_batch(start):
         encoder.zero_grad()
         columns = [encoder.preprocess(column) for column in texts]
         if mini_batch:
-            loss = MegaBatchMargin(encoder, 1.5, mini_batch, False)(columns, references)
+            loss = MegaBatchMargin(encoder, 1.5, mini_batch, False)(columns, 2 * references)
         else:  # without the library's cache, the negatives by hand
-            one, other = (encoder(column)["sentence_embedding"] for column in columns)
-            said = torch.cat([one, other])
-            near = torch.cosine_similarity(said[:, None], said[None], dim=2)
+            anchors, positives = (encoder(column)["sentence_embedding"] for column in columns)
+            vectors = torch.cat([anchors, positives])
+            near = torch.cosine_similarity(vectors[:, None], vectors[None], dim=2)
             keys = references.tile(2)
             wrong = near.masked_fill(keys[:, None] == keys[None], -2).argmax(1)
-            loss = margin_loss(one, other, said[wrong[:5]], said[wrong[5:]], 1.5).mean()
+            loss = margin_loss(anchors, positives, vectors[wrong[:5]], vectors[wrong[5:]], 1.5).mean()
         loss.backward()
         losses.append(loss.item())
         gradients.append(
@@ -151,27 +161,29 @@ def test_no_batch_has_two_pairs_of_a_reference_or_a_text():
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
 def test_training_brings_paraphrases_together(base, loss):
-    made = train(replace(base, loss=loss, epochs=15))
-    record = json.loads((made / "training.json").read_text())
-    assert record["pairs"] == 40 and record["processes"] == 1 and not (made / "checkpoints").exists()
+    folder = train(replace(base, loss=loss, epochs=15))
+    record = json.loads((folder / "training.json").read_text())
+    assert record["pairs"] == 40 and record["processes"] == 1 and not (folder / "checkpoints").exists()
     pairs = list(read_pairs(base.pairs))[::2]
 
     def right(name: str) -> float:
         encoder = SentenceTransformer(name, device="cpu")
-        one, other = (unit(encoder.encode([pair[side] for pair in pairs])) for side in (1, 2))
-        return float(np.mean((one @ other.T).argmax(1) == np.arange(len(pairs))))
+        anchors, positives = (unit(encoder.encode([pair[side] for pair in pairs])) for side in (1, 2))
+        return float(np.mean((anchors @ positives.T).argmax(1) == np.arange(len(pairs))))
 
-    assert right(base.base_model) < 0.5 < 0.8 < right(str(made))
+    assert right(base.base_model) < 0.5 < 0.8 < right(str(folder))
 
 
 @pytest.mark.slow
 def test_both_ranking_losses_are_one(base, tmp_path):
-    made = [train(replace(base, loss=loss, output_dir=str(tmp_path / loss))) for loss in ("ranking", "cached-ranking")]
-    assert differ(weights(str(made[0])), weights(str(made[1]))) < 1e-4
-    assert differ(weights(base.base_model), weights(str(made[0]))) > 1e-3
+    folders = [
+        train(replace(base, loss=loss, output_dir=str(tmp_path / loss))) for loss in ("ranking", "cached-ranking")
+    ]
+    assert differ(weights(str(folders[0])), weights(str(folders[1]))) < 1e-4
+    assert differ(weights(base.base_model), weights(str(folders[0]))) > 1e-3
 
 
-def test_a_pair_without_a_hard_negative_gets_the_positive_of_another_reference():
+def test_a_pair_without_a_hard_negative_gets_the_anchor_of_another_reference():
     lines = [
         TextPair("r0", "a0", "a1", ("a2", "b0")),
         TextPair("r1", "b1", "b2"),
@@ -179,7 +191,8 @@ def test_a_pair_without_a_hard_negative_gets_the_positive_of_another_reference()
         TextPair("r2", "c1", "c2", ("d0",)),
     ]
     pairs = number_pairs(lines, 16)
-    assert [pairs.texts[number] for number in _negatives(pairs)] == ["a2", "c2", "c2", "d0"]
+    assert [pairs.texts[number] for number in _negatives(pairs)] == ["a2", "c1", "c1", "d0"]
+    assert margin_labels(pairs).tolist() == [1, 2, 2, 5]
 
 
 @pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
@@ -187,10 +200,13 @@ def test_a_hard_negative_counts_in_every_loss(base, loss):
     encoder = _load_base(base.base_model, 16, 0).cpu()
     function = loss_for(encoder, replace(base, loss=loss, margin=0.4), False)
     anchors, positives = ["a0 b0 c0", "a1", "b1 c1 a2 a0"], ["mya0 myb0", "mya1", "myb1"]
-    references = torch.arange(3)
+    batches = (anchors, positives), (anchors, positives, anchors)  # nothing is nearer than the anchor
     losses = [
-        function([encoder.preprocess(column) for column in columns], references).item()
-        for columns in ((anchors, positives), (anchors, positives, anchors))  # nothing is nearer than the anchor
+        function(
+            [encoder.preprocess(column) for column in columns],
+            2 * torch.arange(3) + (len(columns) - 2) if loss == "margin" else torch.arange(3),
+        ).item()
+        for columns in batches
     ]
     assert losses[1] > losses[0] + 0.01
 
@@ -203,18 +219,18 @@ def test_triplets_are_trained_on(base, tmp_path):
         for n, pair in enumerate(pairs)  # not every pair has one
     ]
     (tmp_path / "triplets.jsonl").write_text("".join(json.dumps(triplet) + "\n" for triplet in triplets))
-    made = train(replace(base, loss="margin", pairs=[str(tmp_path / "triplets.jsonl")]))
-    record = json.loads((made / "training.json").read_text())
+    folder = train(replace(base, loss="margin", pairs=[str(tmp_path / "triplets.jsonl")]))
+    record = json.loads((folder / "training.json").read_text())
     assert "negatives are in 'negatives'" in record["columns"][0] and record["pairs"] == 40
     alone = train(replace(base, loss="margin", output_dir=str(tmp_path / "alone")))
-    assert differ(weights(str(made)), weights(str(alone))) > 1e-3
+    assert differ(weights(str(folder)), weights(str(alone))) > 1e-3
 
 
 @pytest.mark.slow
 def test_a_finished_training_is_left_alone(base):
-    made = train(base)
-    before = (made / "model.safetensors").stat().st_mtime_ns
-    assert train(base) == made and (made / "model.safetensors").stat().st_mtime_ns == before
+    folder = train(base)
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    assert train(base) == folder and (folder / "model.safetensors").stat().st_mtime_ns == before
 
 
 @pytest.mark.slow
@@ -238,16 +254,16 @@ def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["margin", "cached-ranking"])
 def test_two_processes_end_where_one_does(base, tmp_path, loss):
-    one, two = (replace(base, loss=loss, epochs=1, output_dir=str(tmp_path / name)) for name in ("one", "two"))
-    (tmp_path / "two.yaml").write_text(json.dumps(asdict(two)))
+    single, double = (replace(base, loss=loss, epochs=1, output_dir=str(tmp_path / name)) for name in ("one", "two"))
+    (tmp_path / "two.yaml").write_text(json.dumps(asdict(double)))
     launch = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     command = [*launch, str(SCRIPT), "--config", str(tmp_path / "two.yaml")]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    assert process.returncode == 0, process.stderr
     assert json.loads((tmp_path / "two" / "training.json").read_text())["processes"] == 2
-    alone = weights(str(train(one)))
-    assert differ(alone, weights(two.output_dir)) < 1e-4 < 2e-3 < differ(weights(base.base_model), alone)
+    alone = weights(str(train(single)))
+    assert differ(alone, weights(double.output_dir)) < 1e-4 < 2e-3 < differ(weights(base.base_model), alone)
 
 
 @pytest.mark.parametrize(
@@ -279,11 +295,11 @@ def test_another_training_in_the_folder(base):
 def test_a_start_that_is_no_transformer(base, tmp_path):
     table = SentenceTransformer(modules=[StaticEmbedding(tokenizer(), embedding_dim=8)], device="cpu")
     table.save(str(tmp_path / "table"))
-    for name, wanted, why in (
+    for name, expected, why in (
         ("table", "a transformer to begin with", "its first module is StaticEmbedding"),
         ("none", "a model", "neither a starter/NAME, a folder, nor a Hub id"),
     ):
-        with pytest.raises(ValueError, match=f"wanted {wanted}, got '{tmp_path / name}'.*{why}"):
+        with pytest.raises(ValueError, match=f"wanted {expected}, got '{tmp_path / name}'.*{why}"):
             train(replace(base, base_model=str(tmp_path / name), output_dir=str(tmp_path / f"{name}-made")))
 
 

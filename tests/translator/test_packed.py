@@ -44,7 +44,7 @@ def test_in_bfloat16_it_is_as_near_to_float32_as_the_layer_is():
     narrow = nn.Linear(512, 300).bfloat16()
     narrow.load_state_dict(linear.state_dict())
     with torch.inference_mode():
-        error = [(made(x.bfloat16()).float() - linear(x)).norm() for made in (_PackedLinear(narrow), narrow)]
+        error = [(layer(x.bfloat16()).float() - linear(x)).norm() for layer in (_PackedLinear(narrow), narrow)]
     assert error[0] < 1.1 * error[1]
 
 
@@ -55,8 +55,8 @@ def test_a_loaded_translator_has_no_other_layers_and_computes_what_its_checkpoin
     assert not any(type(module) is nn.Linear for module in loaded.model.modules())
     source, target = zip(*pairs(8), strict=True) if name == "de-en" else zip(*[p[::-1] for p in pairs(8)], strict=True)
     inputs, outputs = loaded.source.encode(source), loaded.target.encode(target)
-    found, wanted = (log_likelihood(SharedEngine(model), inputs, outputs, 500) for model in (loaded.model, plain))
-    assert found == pytest.approx(wanted, rel=1e-4)
+    scores, expected = (log_likelihood(SharedEngine(model), inputs, outputs, 500) for model in (loaded.model, plain))
+    assert scores == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_output_layer_takes_the_bias_of_the_logits():
@@ -66,8 +66,8 @@ def test_the_output_layer_takes_the_bias_of_the_logits():
     assert not moved.final_logits_bias.any()
     ids = torch.tensor([[5, 6, 7, 0]])
     with torch.inference_mode():
-        found, wanted = (model(input_ids=ids, decoder_input_ids=ids).logits for model in (moved, plain))
-    torch.testing.assert_close(found, wanted)
+        logits, expected = (model(input_ids=ids, decoder_input_ids=ids).logits for model in (moved, plain))
+    torch.testing.assert_close(logits, expected)
 
 
 @needs_packing
@@ -80,11 +80,11 @@ def test_families_that_ask_for_the_dtype_of_a_weight_compute_with_packed_ones(fa
     torch.manual_seed(0)
     model, ids = AutoModelForSeq2SeqLM.from_config(config).eval(), torch.tensor([[5, 6, 7, 1]])
     with torch.inference_mode():
-        wanted = model(input_ids=ids, decoder_input_ids=ids).logits
+        expected = model(input_ids=ids, decoder_input_ids=ids).logits
         prepare_for_cpu(model)
-        found = model(input_ids=ids, decoder_input_ids=ids).logits
+        logits = model(input_ids=ids, decoder_input_ids=ids).logits
     assert not any(type(module) is nn.Linear for module in model.modules())
-    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(

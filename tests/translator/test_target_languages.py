@@ -29,9 +29,9 @@ def test_the_token_of_the_language_stands_before_every_source(targets, lang, cod
     tokenizer = MarianTokenizer.from_pretrained(targets)
     translator = load_translator(targets, "float32", source_lang="de", lang=lang)
     for text in TEXTS[:4]:
-        wanted = tokenizer(f">>{code}<<{text}")["input_ids"]
-        assert translator.source.encode([text]) == [wanted]
-        assert wanted[0] == tokenizer.encoder[f">>{code}<<"]
+        expected = tokenizer(f">>{code}<<{text}")["input_ids"]
+        assert translator.source.encode([text]) == [expected]
+        assert expected[0] == tokenizer.encoder[f">>{code}<<"]
 
 
 def test_what_the_model_writes_is_what_transformers_writes_with_that_token(targets):
@@ -73,8 +73,8 @@ def test_a_model_with_one_token_takes_it(tmp_path):
 
 def test_the_codes_of_opus_mt():
     codes = dict.fromkeys(["ara", "arz", "fra", "fr_CA", "lav", "zho", "srp_Cyrl", "srp_Latn", "nob"], 0)
-    found = {lang: _own_code(lang, codes, "x") for lang in ("ar", "fr", "lv", "zh", "sr", "nb")}
-    assert found == {"ar": "ara", "fr": "fra", "lv": "lav", "zh": "zho", "sr": "srp_Cyrl", "nb": "nob"}
+    own_codes = {lang: _own_code(lang, codes, "x") for lang in ("ar", "fr", "lv", "zh", "sr", "nb")}
+    assert own_codes == {"ar": "ara", "fr": "fra", "lv": "lav", "zh": "zho", "sr": "srp_Cyrl", "nb": "nob"}
 
 
 def test_language_tokens_and_added_tokens_in_texts(targets):
@@ -91,8 +91,8 @@ def test_language_tokens_and_added_tokens_in_texts(targets):
     size = translator.model.config.vocab_size
     assert len(target.surfaces()) == size == len(tokenizer), "a mask over the vocabulary has every token"
     assert len(_word_table(target, translator.model.device).factor) >= size
-    said = target.decode([[tokenizer.encoder[">>fra<<"], *target.encode(["We go."])[0]]])
-    assert said == ["We go."], "a language token has no text"
+    texts = target.decode([[tokenizer.encoder[">>fra<<"], *target.encode(["We go."])[0]]])
+    assert texts == ["We go."], "a language token has no text"
 
 
 def test_added_tokens_of_which_the_model_has_no_embedding(tmp_path):

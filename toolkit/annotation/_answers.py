@@ -308,7 +308,14 @@ def table_text(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
 
 def _table_lines(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
     """Lines of a CSV file."""
+    return "".join(
+        _table_line(columns, {name: _to_cell(cell) for name, cell in row.items()}).removesuffix("\r\n") + "\n"
+        for row in rows
+    )
+
+
+def _table_line(columns: Sequence[str], cells: Mapping) -> str:
+    """A record that ends in CR and LF, so that a cell with either is quoted."""
     text = io.StringIO(newline="")
-    cells = ({name: _to_cell(cell) for name, cell in row.items()} for row in rows)
-    csv.DictWriter(text, columns, lineterminator="\n").writerows(cells)
+    csv.DictWriter(text, columns, lineterminator="\r\n").writerow(cells)
     return text.getvalue()

@@ -96,9 +96,9 @@ def augment(
         copies: New rows for each row, and with vary "separately" for each of its columns, at most.
         vary: "separately": a new row has one paraphrased column (S1 + S2 of ParaZh, table 7); "together": all of them
             (S12).
-        keep: The name of a column of words or phrases, or a list of them: what every paraphrase must say.
-        keep_by: "select": of several paraphrases those that say it are taken (ParaZh, section 4.4); "constrain": the
-            decoder says it.
+        keep: The name of a column of words or phrases, or a list of them: what every paraphrase must contain.
+        keep_by: "select": of several paraphrases those that contain it are taken (ParaZh, section 4.4); "constrain":
+            the decoder is made to generate it.
         spans: By text column the column of its spans (`_spans.py` has the forms), such as {"context": "answers"} or
             {"tokens": "ner_tags"}. They are kept letter for letter and found again.
         paraphraser: A model as `toolkit.Paraphraser` takes it, or one that is loaded; its settings hold guards and
@@ -128,7 +128,7 @@ def augment(
         pivot: Instead of a paraphraser two translators, there and back, see `toolkit.Paraphraser`.
         min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English; None is
             what the paraphraser's settings say. Not for pairs.
-        avoid: Words or phrases that no paraphrase says.
+        avoid: Words or phrases that no paraphrase contains.
         protect: What of a text stays letter for letter: classes of `toolkit.paraphraser.protect.CLASSES`, () for none;
             None is what the paraphraser's settings say, by default all. Of pairs only those are taken that keep it.
         protect_patterns: Regular expressions of what else does.

@@ -38,10 +38,11 @@ class AugmentFile(PromptedModel, Protection, MeaningModels, Machine):
         data_config: Configuration to read, if the data set has several.
         copies: New rows for each row, and with --vary separately for each of its columns, at most.
         vary: "separately": a new row has one paraphrased column; "together": all of them.
-        keep: A column of words or phrases that every paraphrase must say.
-        keep_phrases: Words or phrases that every paraphrase must say.
-        keep_by: "select": of several paraphrases those that say them are taken; "constrain": the decoder says them.
-        avoid: Words or phrases that no paraphrase says: --avoid "on hold" awful.
+        keep: A column of words or phrases that every paraphrase must contain.
+        keep_phrases: Words or phrases that every paraphrase must contain.
+        keep_by: "select": of several paraphrases those that contain them are taken; "constrain": the decoder is made to
+            generate them.
+        avoid: Words or phrases that no paraphrase contains: --avoid "on hold" awful.
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
         paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), two translators with
             " > " between, there and back, or "lm", the language model of --model.

@@ -25,7 +25,7 @@ REASONS = {
     "no_paraphrase": "no paraphrase passed the guards and the threshold of meaning",
     "not_in_pairs": "the pairs have no paraphrase of the text",
     "mark_lost": "no paraphrase has every placeholder, address, tag, sign, emoji and bracket of the text, and a letter",
-    "keep_lost": "no paraphrase says every phrase to keep",
+    "keep_lost": "no paraphrase contains every phrase to keep",
     "spans_lost": "no paraphrase has every span",
     "label_changed": "the classifier says that every paraphrase has another label",
     "out_of_time": "the minutes were over",

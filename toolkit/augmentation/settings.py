@@ -64,10 +64,10 @@ class Augmentation(Settings):
         columns: Columns whose texts are paraphrased.
         copies: New rows for each row, and with vary "separately" for each of its columns, at most.
         vary: "separately": a new row has one paraphrased column (ParaZh's S1 + S2); "together": all of them (S12).
-        keep: A column whose words or phrases every paraphrase says, or the phrases themselves.
-        keep_by: "select": of several paraphrases those that say all of them are taken (ParaZh, section 4.4);
-            "constrain": the decoder says them.
-        avoid: Words or phrases that no paraphrase says.
+        keep: A column whose words or phrases every paraphrase contains, or the phrases themselves.
+        keep_by: "select": of several paraphrases those that contain all of them are taken (ParaZh, section
+            4.4); "constrain": the decoder is made to generate them.
+        avoid: Words or phrases that no paraphrase contains.
         spans: By text column, the column of its spans; both may hold lists, of tokens and of tags.
         label: Column of the classes.
         balance: A class gets only as many new rows as it lacks to the size of the largest.

@@ -147,7 +147,7 @@ class _Pairs:
         pairs: A parabank, as `read_pairs` takes it.
         min_semantic: The least cosine; pairs without a score are taken.
         allow_trivial: Whether a text that only contracts or expands is a paraphrase.
-        avoid: Words or phrases that no paraphrase says.
+        avoid: Words or phrases that no paraphrase contains.
         protect: What of a text every paraphrase has as often; None is all classes.
         protect_patterns: Regular expressions of what else.
         lang: Language of the pairs (ISO 639-1); None is what they state, or else English.

@@ -113,10 +113,13 @@ def _read_dataset(address: str, name: str, column: str, data_split: str, ascii_m
 def _holds_dataset(text: str) -> bool:
     """Whether a text is a dataset: a Hub id, or a folder without text files."""
     if Path(text).is_dir():
-        return any(Path(text).iterdir()) and not any(
-            path.name.endswith(TEXT_SUFFIXES) for path in Path(text).rglob("*")
-        )
-    return not glob.has_magic(text) and not text.endswith(TEXT_SUFFIXES) and is_dataset(text)
+        return any(Path(text).iterdir()) and not any(_is_text(path.name) for path in Path(text).rglob("*"))
+    return not glob.has_magic(text) and not _is_text(text) and is_dataset(text)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file is one of text by its name, in small or capital letters."""
+    return name.lower().endswith(TEXT_SUFFIXES)
 
 
 def text_files(text: str) -> list[str]:
@@ -126,9 +129,9 @@ def text_files(text: str) -> list[str]:
         FileNotFoundError: There are none.
     """
     if Path(text).is_dir():
-        paths = [str(path) for path in sorted(Path(text).rglob("*")) if path.name.endswith(TEXT_SUFFIXES)]
+        paths = [str(path) for path in sorted(Path(text).rglob("*")) if _is_text(path.name)]
     elif is_url(text):
-        paths = [str(path) for path in files_at(text) if path == text or str(path).endswith(TEXT_SUFFIXES)]
+        paths = [str(path) for path in files_at(text) if path == text or _is_text(str(path))]
     elif glob.has_magic(text) and not Path(text).exists():
         paths = matching(text)
     else:
@@ -164,8 +167,8 @@ def book_names(paths: Sequence[str]) -> dict[str, str]:
 
 def _stem(path: str) -> str:
     """A path without the suffixes of text files; the file's name up to its first point, if it has others."""
-    suffix = next((ending for ending in TEXT_SUFFIXES if path.endswith(ending)), None)
-    return path.removesuffix(suffix) if suffix else str(Path(path).with_name(Path(path).name.split(".")[0]))
+    suffix = next((ending for ending in TEXT_SUFFIXES if path.lower().endswith(ending)), None)
+    return path[: -len(suffix)] if suffix else str(Path(path).with_name(Path(path).name.split(".")[0]))
 
 
 def _normalize_paragraphs(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:

@@ -90,7 +90,15 @@ def hub_pieces(
         forced_first: The token that a decoder is given before it chooses any; the target side leaves it out.
         task: Text before every source.
         size: Size of the model's vocabulary.
+
+    Raises:
+        ValueError: The tokenizer has no token that ends a text, or puts its specials into the middle of one.
     """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(
+            f"wanted a tokenizer with a token that ends a text, got a {type(tokenizer).__name__} without one: choose "
+            "another checkpoint"
+        )
     prefix, suffix = _around(tokenizer)
     before, _ = _around(tokenizer, target=True)
     target_prefix = before[1:] if before[:1] == [forced_first] else before

@@ -12,7 +12,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -101,19 +101,20 @@ def fetch_opus(corpus: str, source_lang: str, lang: str, folder: Path, version: 
         if known.get("url") == without_secrets(entry["url"]) and known.get("sha256") == hash_file(path):
             return path, _Corpus(**{field.name: known[field.name] for field in fields(_Corpus)})
     folder.mkdir(parents=True, exist_ok=True)
-    _fetch_archive(entry["url"], path)
-    fetched = _Corpus(
-        corpus=entry["corpus"],
-        version=entry["version"],
-        source_lang=languages[0],
-        lang=languages[1],
-        url=without_secrets(entry["url"]),
-        bytes=path.stat().st_size,
-        sha256=hash_file(path),
-        license=_find_license(path) or f"not stated in the archive: see {SITE}/{entry['corpus']}",
-    )
-    write_whole(record, json.dumps(asdict(fetched) | {"toolkit": VERSION}, indent=1) + "\n")
-    return path, fetched
+
+    def describe(part: Path) -> _Corpus:
+        return _Corpus(
+            corpus=entry["corpus"],
+            version=entry["version"],
+            source_lang=languages[0],
+            lang=languages[1],
+            url=without_secrets(entry["url"]),
+            bytes=part.stat().st_size,
+            sha256=hash_file(part),
+            license=_find_license(part) or f"not stated in the archive: see {SITE}/{entry['corpus']}",
+        )
+
+    return path, _fetch_archive(entry["url"], path, record, describe)
 
 
 def _check_secure(url: str) -> None:
@@ -173,8 +174,19 @@ def _ask(source: str, target: str, corpus: str = "", version: str = "") -> list[
     return entries
 
 
-def _fetch_archive(url: str, path: Path) -> None:
+def _fetch_archive(url: str, path: Path, record: Path, describe: Callable[[Path], _Corpus]) -> _Corpus:
     """Fetch a zip archive; if it is damaged, once more from its beginning.
+
+    The record is written before the archive gets its name: after a kill between both the next call fetches again.
+
+    Args:
+        url: Its address.
+        path: Where it goes.
+        record: The file that describes it.
+        describe: What the record says of a whole archive.
+
+    Returns:
+        That description.
 
     Raises:
         OSError: As `fetch_opus`.
@@ -194,8 +206,10 @@ def _fetch_archive(url: str, path: Path) -> None:
             _download(url, part)
             damage = _find_damage(part)
             if damage is None:
+                fetched = describe(part)
+                write_whole(record, json.dumps(asdict(fetched) | {"toolkit": VERSION}, indent=1) + "\n")
                 os.replace(part, path)
-                return
+                return fetched
             file.truncate(0)  # its beginning may be of an older file
     part.unlink()
     raise OSError(f"wanted a whole zip archive from {without_secrets(url)}, got {damage}: try again later")

@@ -270,7 +270,7 @@ def _read_archive(path: str, sides: Sides) -> Iterator[Block]:
     sides = _with_names(sides)
     with _open_archive(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    languages = {name: text_suffix(name)[1:] for name in names}
+    languages = {name: _bare(name).suffix[1:] for name in names}
     known = sorted({language for language in languages.values() if short_code(language)})
     chosen = [sides.of_language(list(languages.values()), number) for number in (0, 1)]
     if None not in chosen:
@@ -659,13 +659,17 @@ def _column_number(column: str | int | None, default: int) -> int:
 
 
 def text_suffix(path: str) -> str:
-    """The suffix of a path before that of its compression.
+    """The suffix of a path before that of its compression, in small letters.
 
-    >>> text_suffix("corpus.tsv.gz")
-    '.tsv'
+    >>> text_suffix("corpus.tsv.gz"), text_suffix("CORPUS.TSV")
+    ('.tsv', '.tsv')
     """
-    bare = Path(path).with_suffix("") if Path(path).suffix in COMPRESSED else Path(path)
-    return bare.suffix
+    return _bare(path).suffix.lower()
+
+
+def _bare(path: str) -> Path:
+    """A path without the suffix of its compression."""
+    return Path(path).with_suffix("") if Path(path).suffix.lower() in COMPRESSED else Path(path)
 
 
 def is_dataset(address: str) -> bool:
@@ -674,5 +678,5 @@ def is_dataset(address: str) -> bool:
     >>> is_dataset("Helsinki-NLP/opus-100:de-en"), is_dataset("lost/corpus.tsv"), is_dataset("./lost")
     (True, False, False)
     """
-    is_file_name = Path(address).suffix in (*FORMS, *COMPRESSED)
+    is_file_name = Path(address).suffix.lower() in (*FORMS, *COMPRESSED)
     return not Path(address).exists() and not is_file_name and DATASET.fullmatch(address) is not None

@@ -20,7 +20,19 @@ COMPLAINTS = (429, 503, 529)  # statuses that say that there are too many reques
 REFUSING = (400, 422, 500, 501)  # statuses of a parameter that a server does not know; llama.cpp's in Python says 500
 POOR = ("insufficient_quota", "billing_hard_limit_reached")  # codes of a 429 that no waiting mends
 FILTERED = ("content_filter", "content_policy_violation")
-FULL_CONTEXT = ("context_length_exceeded", "context length", "maximum context", "too many tokens")
+FULL_CONTEXT = (
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "context length",
+    "context size",
+    "context window",
+    "maximum context",
+    "maximum model length",
+    "prompt is too long",
+    "too many tokens",
+)
+TOO_LONG_STATUSES = (400, 413, 422, 500)  # statuses of a text that is too long; some servers of llama.cpp say 500
+SHARED_CONTEXT = "context size has been exceeded"  # llama.cpp, to all requests that share the room which they fill
 SHOWN = 200  # ours: characters of a server's message
 
 
@@ -40,6 +52,7 @@ class Fault:
         is_refused: Whether the server says that the request is wrong.
         retry_after: Seconds for which the server asks us to wait.
         reply: What stands for the reply, where the fault is the text's.
+        is_shared: Whether the fault may be that of other requests under way instead, so that another time may help.
     """
 
     message: str
@@ -49,6 +62,7 @@ class Fault:
     is_refused: bool = False
     retry_after: float | None = None
     reply: Reply | None = None
+    is_shared: bool = False
 
     def wait(self, attempt: int) -> float:
         """Seconds before the next attempt: what the server says, or a random part of a time that doubles with each."""
@@ -84,7 +98,8 @@ def read_fault(error: Exception, server: str) -> Fault:
 
 def _of_status(error: Any, server: str) -> Fault:
     """What an HTTP status means."""
-    status, code, text = error.status_code, _code_of(error), _message_of(error)
+    status, code = error.status_code, error_code(error.body)
+    text = error_message(error.body) or _shown(error.response.text) or "no reason"
     message = f"{status}: {text}"
     if 300 <= status < 400:
         host = urlsplit(error.response.headers.get("location", "")).netloc or "another address"
@@ -93,8 +108,9 @@ def _of_status(error: Any, server: str) -> Fault:
         return Fault(message, stop=True)
     if code in FILTERED:
         return Fault(message, reply=Reply(text, REFUSAL))
-    if status in (400, 413, 422) and (code in FULL_CONTEXT or any(words in text.lower() for words in FULL_CONTEXT)):
-        return Fault(message, reply=Reply("", TOO_LONG))
+    if is_too_long(status, code, text):
+        is_shared = SHARED_CONTEXT in text.lower()
+        return Fault(message, is_complaint=is_shared, reply=Reply("", TOO_LONG), is_shared=is_shared)
     if status in REPEATED or status >= 500:
         seconds = _retry_after(error.response.headers)
         if seconds is not None and seconds > LONGEST_RETRY_AFTER:
@@ -103,19 +119,47 @@ def _of_status(error: Any, server: str) -> Fault:
     return Fault(message, stop=True, is_refused=status in REFUSING)
 
 
-def _code_of(error: Any) -> str:
-    """The code of an error, which servers write as `code` or `type`; "" for none."""
-    body = error.body if isinstance(error.body, dict) else {}
-    body = body["error"] if isinstance(body.get("error"), dict) else body
-    codes = [body.get(name) for name in ("code", "type")]
+def is_too_long(status: Any, code: str, message: str) -> bool:
+    """Whether a server refuses a request because the text, or the text and the reply together, are too long.
+
+    Args:
+        status: Of HTTP.
+        code: What `error_code` returns.
+        message: What `error_message` returns.
+    """
+    return status in TOO_LONG_STATUSES and (
+        code in FULL_CONTEXT or any(words in message.lower() for words in FULL_CONTEXT)
+    )
+
+
+def error_code(body: Any) -> str:
+    """The code of an error that is known here, which servers write as `code` or `type`; "" for none.
+
+    Args:
+        body: The JSON that a server sent.
+    """
+    codes = [_error_in(body).get(name) for name in ("code", "type")]
     return next((code for code in codes if isinstance(code, str) and code in (*POOR, *FILTERED, *FULL_CONTEXT)), "")
 
 
-def _message_of(error: Any) -> str:
-    """What a server said of an error, on one line."""
-    body = error.body if isinstance(error.body, dict) else {}
-    body = body["error"] if isinstance(body.get("error"), dict) else body
-    text = body.get("message") or body.get("error") or body.get("detail") or error.response.text or "no reason"
+def error_message(body: Any) -> str:
+    """What a server said of an error, on one line; "" for nothing.
+
+    Args:
+        body: The JSON that it sent.
+    """
+    error = _error_in(body)
+    return _shown(error.get("message") or error.get("error") or error.get("detail") or "")
+
+
+def _error_in(body: Any) -> dict[str, Any]:
+    """The error in the JSON of a server, which is its part "error" or the whole."""
+    whole = body if isinstance(body, dict) else {}
+    return whole["error"] if isinstance(whole.get("error"), dict) else whole
+
+
+def _shown(text: object) -> str:
+    """A text as messages show it: on one line, without keys, and cut."""
     return without_secrets(" ".join(str(text).split()))[:SHOWN]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolkit.bitext.text_file import text_lines
-from toolkit.chat._batches import BATCH_PRICE, collect, submit
-from toolkit.chat._cache import Replies, open_replies
+from toolkit.chat._batches import BATCH_PRICE, collect, resume, submit
+from toolkit.chat._cache import Replies, ServedModel, open_replies
 from toolkit.chat._faults import Fault, Stop, read_fault
 from toolkit.chat._pace import Pace
 from toolkit.chat._prices import MILLION, read_prices
-from toolkit.chat.requests import Reply, Request, Submitted, read_reply
+from toolkit.chat.requests import TOO_LONG, Reply, Request, Submitted, read_reply, without_thought
 from toolkit.chat.settings import REPLIES, ServerSettings
 from toolkit.system.cache import cache_folder
 from toolkit.system.errors import named_line
 from toolkit.system.extras import naming_extra
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAI
 
 LOOKS = 20  # ours: replies after which the cost is summed anew, which other processes add to
 
@@ -93,6 +94,8 @@ class ChatClient:
         self._left_out: set[str] = set()  # parameters that this server does not know
         self._limit_name = "max_tokens"
         self._is_known = False  # whether the server is known to have the model
+        self._is_tried = False  # whether a request was answered, so that it is known what the server refuses
+        self._has_told_length = False  # whether it was said that a text is too long
 
     def ask(self, requests: Sequence[Request], report: Callable[[int], None] = lambda number: None) -> list[Reply]:
         """The replies to requests, in their order.
@@ -101,7 +104,11 @@ class ChatClient:
             requests: The requests; equal ones are sent once.
             report: Called with the number of each request whose reply is there.
 
+        Returns:
+            The replies, without what the model thought before each.
+
         Raises:
+            OSError: The file of kept replies cannot be written.
             RuntimeError: The server gives no reply, or the cost has reached its limit. What it replied is kept.
             Submitted: The requests wait in a batch.
             ValueError: The server has no such model, or the file of kept replies cannot be read.
@@ -118,16 +125,16 @@ class ChatClient:
                 report(number)
 
         with open_replies(self._path) as replies:
-            found = replies.find(list(numbers))
-            missing = {key: requests[numbers[key][0]] for key in numbers if key not in found}
-            self.usage.kept += len(found)
-            for key in found:
+            reply_by_key = replies.find(list(numbers))
+            missing = {key: requests[numbers[key][0]] for key in numbers if key not in reply_by_key}
+            self.usage.kept += len(reply_by_key)
+            for key in reply_by_key:
                 report_key(key)
             if missing and self._settings.batch:
-                found |= self._by_batch(missing, replies)
+                reply_by_key |= self._by_batch(missing, replies)
             elif missing:
-                found |= self._ask_now(missing, replies, report_key)
-        return [found[key] for key in keys]
+                reply_by_key |= self._ask_now(missing, replies, report_key)
+        return [without_thought(reply_by_key[key]) for key in keys]
 
     def _ask_now(
         self, missing: dict[str, Request], replies: Replies, report: Callable[[str], None]
@@ -141,9 +148,11 @@ class ChatClient:
             except BaseException:
                 sending.cancel()
                 raise
+        sending.keep()
         if sending.stop is not None:
             raise RuntimeError(self._without_key(str(sending.stop)))
-        return sending.found
+        self._is_tried = True
+        return sending.reply_by_key
 
     def _by_batch(self, missing: dict[str, Request], replies: Replies) -> dict[str, Reply]:
         """The replies that batches have brought; those that are missing still are submitted.
@@ -153,28 +162,54 @@ class ChatClient:
         """
         from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
+        owner = ServedModel(self._server, self.name)
         try:
             http_client = DefaultHttpxClient(follow_redirects=False)
             with OpenAI(**self._client_arguments(), http_client=http_client) as client:
-                for reply, cost in collect(client, replies, lambda reply: BATCH_PRICE * self.cost_of(reply)):
+                replies.claim_batches(owner, missing.keys())
+                for reply, cost in collect(client, replies, owner, self._batch_cost, self._tell_too_long):
                     self._count(reply, cost)
-                found = replies.find(list(missing))
-                waiting = {key for keys in replies.batches().values() for key in keys}
-                unsent = {key: r for key, r in missing.items() if key not in found and key not in waiting}
-                if unsent:
-                    self._check_cost(replies.cost())
-                    submit(client, replies, {key: self.body(request) for key, request in unsent.items()})
+                reply_by_key = replies.find(list(missing))
+                waiting = {key for keys in replies.batches(owner).values() for key in keys}
+                unsent = [key for key in missing if key not in reply_by_key and key not in waiting]
+                if unsent and (unsent := resume(client, replies, owner, unsent)):
+                    reply_by_key |= self._submit(client, replies, owner, {key: missing[key] for key in unsent})
         except OpenAIError as error:
             reason = self._without_key(named_line(error))
             raise RuntimeError(f"the server at {self._server} took no batch ({reason})") from error
-        if len(found) < len(missing):
-            raise Submitted(len(missing) - len(found))
-        return found
+        if len(reply_by_key) < len(missing):
+            raise Submitted(len(missing) - len(reply_by_key))
+        return reply_by_key
+
+    def _submit(
+        self, client: OpenAI, replies: Replies, owner: ServedModel, unsent: dict[str, Request]
+    ) -> dict[str, Reply]:
+        """Submit requests; the first is asked at once if none was, as only that shows which parameters are refused.
+
+        Args:
+            client: The client of the server.
+            replies: Keeps the names of the batches, and the reply.
+            owner: This model.
+            unsent: The requests by key.
+
+        Returns:
+            The reply to what was asked at once, by key.
+        """
+        self._check_cost(replies.cost())
+        now = {} if self._is_tried else dict(list(unsent.items())[:1])
+        reply_by_key = self._ask_now(now, replies, lambda key: None) if now else {}
+        bodies = {key: self.body(request) for key, request in unsent.items() if key not in now}
+        submit(client, replies, owner, bodies)
+        return reply_by_key
 
     def cost_of(self, reply: Reply) -> float:
         """Dollars for a reply, 0 where nobody has said what tokens cost."""
         input_price, output_price = self._prices
         return (reply.input_tokens * input_price + reply.output_tokens * output_price) / MILLION
+
+    def _batch_cost(self, reply: Reply) -> float:
+        """Dollars for a reply of a batch."""
+        return BATCH_PRICE * self.cost_of(reply)
 
     def body(self, request: Request) -> dict[str, Any]:
         """A request as this server takes it: without what it has refused, and with its name of the limit of tokens."""
@@ -201,6 +236,20 @@ class ChatClient:
             raise Stop(
                 f"the replies in {self._path} have cost {spent:.2f} dollars, of max_cost {limit:g}: the same command "
                 "with a higher one goes on, and asks for none of them again"
+            )
+
+    def _tell_too_long(self, message: str) -> None:
+        """Say once what the server says of a text that is too long, because the room for the reply counts, too.
+
+        Args:
+            message: What it says.
+        """
+        if not self._has_told_length:
+            self._has_told_length = True
+            print(
+                f"{self.name}: a text is too long for the server ({self._without_key(message)}), so it gets no reply; "
+                "where the tokens of the reply count, a smaller --reply_tokens leaves more room",
+                file=sys.stderr,
             )
 
     def _client_arguments(self) -> dict[str, Any]:
@@ -248,15 +297,17 @@ class _Sending:
     """Requests that are under way.
 
     Attributes:
-        found: The replies so far, by key.
+        reply_by_key: The replies so far.
         stop: Why no more are sent; None while they are.
     """
 
     def __init__(
         self, client: ChatClient, missing: dict[str, Request], replies: Replies, report: Callable[[str], None]
     ) -> None:
-        self.found: dict[str, Reply] = {}
+        self.reply_by_key: dict[str, Reply] = {}
         self.stop: Stop | None = None
+        self._unkept: dict[str, Reply] = {}
+        self._is_file_sound = True
         self._client, self._missing, self._replies, self._report = client, missing, replies, report
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -289,7 +340,7 @@ class _Sending:
         name, server = self._client.name, self._client._server
         try:
             answer = await client.models.with_raw_response.list()
-            names = [model["id"] for model in json.loads(answer.http_response.text)["data"]]
+            names = _model_names(json.loads(answer.http_response.text))
         except Exception as error:
             fault = read_fault(error, server)
             if fault.unreachable:
@@ -314,14 +365,16 @@ class _Sending:
                     return
                 self._client._check_cost(self._spent)
                 reply = await asyncio.wait_for(_post(client, body), settings.timeout)
-                self._keep(key, reply)
+                self._take(key, reply)
                 return
             except Stop as stop:
                 self.stop = self.stop or stop
             except Exception as error:
                 fault = read_fault(error, self._client._server)
-                if fault.reply is not None:
-                    self._keep(key, fault.reply)
+                if fault.reply is not None and not (fault.is_shared and attempt + 1 < settings.attempts):
+                    if fault.reply.finish == TOO_LONG:
+                        self._client._tell_too_long(fault.message)
+                    self._take(key, fault.reply)
                     return
                 if fault.is_refused and self._client._adapt(body, fault.message):
                     continue
@@ -337,14 +390,45 @@ class _Sending:
                 await pace.end(is_accepted)
             await asyncio.sleep(wait)
 
-    def _keep(self, key: str, reply: Reply) -> None:
-        """Keep a reply, count it, and report it."""
+    def _take(self, key: str, reply: Reply) -> None:
+        """Count a reply, keep it and report it; where the file takes none, stop, and hold those that are under way."""
         cost = self._client.cost_of(reply)
-        self._replies.keep(key, reply, cost)
         self._client._count(reply, cost)
-        self.found[key] = reply
-        self._spent = self._replies.cost() if len(self.found) % LOOKS == 0 else self._spent + cost
+        self._spent += cost
+        self.reply_by_key[key] = self._unkept[key] = reply
+        if self._is_file_sound:
+            try:
+                self.keep()
+                if len(self.reply_by_key) % LOOKS == 0:
+                    self._spent = self._replies.cost()
+            except sqlite3.DatabaseError as error:
+                self._is_file_sound = False
+                self.stop = self.stop or Stop(
+                    f"wanted to keep a reply in {self._replies.path}, got: {error}; all replies are kept now: the same "
+                    "command goes on"
+                )
         self._report(key)
+
+    def keep(self) -> None:
+        """Keep the replies that are not kept yet.
+
+        Raises:
+            sqlite3.DatabaseError: The file takes none.
+        """
+        for key, reply in list(self._unkept.items()):
+            self._replies.keep(key, reply, self._client.cost_of(reply))
+            del self._unkept[key]
+
+
+def _model_names(answer: Any) -> list[str]:
+    """The models that a server says it has; none where it says it in another form.
+
+    >>> _model_names({"data": [{"id": "a"}]}), _model_names([{"id": "a"}, 3]), _model_names({"data": None})
+    (['a'], ['a'], [])
+    """
+    models = answer.get("data") if isinstance(answer, dict) else answer
+    ids = [model.get("id") for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+    return [name for name in ids if isinstance(name, str)]
 
 
 async def _post(client: AsyncOpenAI, body: dict[str, Any]) -> Reply:

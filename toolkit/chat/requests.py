@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 # Why a reply ended. Only the first is whole.
 STOP, LENGTH, REFUSAL, TOO_LONG = "stop", "length", "refusal", "too_long"
+# What stands around the thought of a model that reasons: of Qwen, DeepSeek and most others, and of Magistral.
+THOUGHTS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
 
 
 class Message(NamedTuple):
@@ -110,11 +112,10 @@ def read_reply(answer: Any) -> Reply:
     try:
         choice = answer["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason")
-        text = message.get("content") or ""
+        content = message.get("content") or ""
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ValueError(f"wanted a reply with a choice, got {json.dumps(answer, ensure_ascii=False)[:120]}") from None
-    if not isinstance(text, str):
-        raise ValueError(f"wanted a text in the reply, got {json.dumps(text)[:120]}")
+    text = _text_in(content)
     refusal = message.get("refusal")
     is_refused = bool(refusal) or finish == "content_filter"
     usage = answer.get("usage") or {}
@@ -124,3 +125,40 @@ def read_reply(answer: Any) -> Reply:
         int(usage.get("prompt_tokens") or 0),
         int(usage.get("completion_tokens") or 0),
     )
+
+
+def _text_in(content: Any) -> str:
+    """The text of a message, whose content may be a list of parts; a part of another type, as a thought, is none of it.
+
+    >>> _text_in([{"type": "thinking", "thinking": "He left, so ..."}, {"type": "text", "text": "He went."}])
+    'He went.'
+
+    Raises:
+        ValueError: It is neither a text nor such a list.
+    """
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return "".join(str(part.get("text") or "") for part in content if part.get("type") == "text")
+    if not isinstance(content, str):
+        raise ValueError(f"wanted a text in the reply, got {json.dumps(content)[:120]}")
+    return content
+
+
+def without_thought(reply: Reply) -> Reply:
+    r"""A reply without what the model thought before its answer: some servers leave that in, and so do models here.
+
+    The template of a model may have begun the thought, so that the reply only ends it. A thought that does not end was
+    cut, and there is no answer.
+
+    >>> without_thought(Reply("<think>\nHe left, so ...\n</think>\n\nHe went.", STOP)).text
+    'He went.'
+    >>> without_thought(Reply("<think>\nHe left, so", STOP, 9, 5))
+    Reply(text='', finish='length', input_tokens=9, output_tokens=5)
+    """
+    text = reply.text.lstrip()
+    for begin, end in THOUGHTS:
+        thought, mark, answer = text.partition(end)
+        if mark and (thought.startswith(begin) or begin not in thought):
+            return replace(reply, text=answer.lstrip())
+        if not mark and text.startswith(begin):
+            return replace(reply, text="", finish=REFUSAL if reply.finish == REFUSAL else LENGTH)
+    return reply

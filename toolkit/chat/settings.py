@@ -56,7 +56,8 @@ class ServerSettings(Settings):
         max_cost: Dollars, with those of earlier runs whose replies are kept, after which nothing more is asked. The
             same command with a higher one goes on.
         reply_cache: File (SQLite) that keeps every reply, so that no request is paid for twice; several runs may share
-            one. None is "replies.sqlite" in the folder of the run's shards, or in Python that of this user.
+            one. None is "replies.sqlite" in the folder of the run's shards, or beside the output, or in Python in the
+            cache of this user.
         batch: Ask by batch files, which many servers answer within a day for half the price: the command ends when they
             are submitted; given again, it collects what is there.
     """

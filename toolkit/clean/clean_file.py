@@ -64,8 +64,8 @@ def check_suffix(path: str) -> None:
     Raises:
         ValueError: The suffix is unknown.
     """
-    suffix, is_compressed = text_suffix(path), text_suffix(path) != Path(path).suffix
-    if suffix not in SUFFIXES or (is_compressed and (suffix == ".parquet" or Path(path).suffix not in CODECS)):
+    suffix, last_suffix = text_suffix(path), Path(path).suffix.lower()
+    if suffix not in SUFFIXES or (suffix != last_suffix and (suffix == ".parquet" or last_suffix not in CODECS)):
         raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
 
 
@@ -127,10 +127,10 @@ def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None
         with_reasons: Whether text has the number of the line and the reason before source and reference.
     """
     with whole_file(path) as temporary, ExitStack() as stack:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             yield _parquet_rows(temporary, stack)
         else:
-            codec = CODECS.get(path.suffix)
+            codec = CODECS.get(path.suffix.lower())
             file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
             columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
             yield lambda table: file.write(_encode_lines(table.select(columns), with_reasons))

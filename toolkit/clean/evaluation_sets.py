@@ -104,7 +104,7 @@ def _file_texts(path: str) -> Iterator[str]:
     elif suffix == ".csv":
         for _, record in csv_records(text_lines(path), path):
             yield from record
-    elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
+    elif Path(path).suffix.lower() in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
         texts = text_lines(path)
         first = list(islice(texts, SAMPLE_LINES))
         delimiter = _even_delimiter(first)

@@ -28,6 +28,7 @@ from toolkit.decode.engine import (
     _special_tokens,
 )
 
+LIMITS = ("max_position_embeddings", "max_decoder_position_embeddings")  # of LED the second
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
 
 
@@ -69,7 +70,9 @@ class ExpandedEngine:
         )
         self.model, self.config, self.device = model, model.config, model.device
         self.given, self.eos, self.pad = _special_tokens(model)
-        self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
+        decoder = self.config.get_text_config(decoder=True)  # of some models a configuration of its own
+        self.vocabulary = decoder.vocab_size
+        self.limit = min((limit for name in LIMITS if (limit := getattr(decoder, name, None))), default=UNBOUNDED)
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _ExpandedState:
@@ -98,7 +101,7 @@ class ExpandedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`; the model's own forward pass, a few sentences at a time."""
-        at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
+        at_a_time = max(1, LOGITS // (self.vocabulary * max(map(len, outputs))))
         logprobs = []
         for first in range(0, len(sources), at_a_time):
             ids, is_token = _padded_sources(self, sources[first : first + at_a_time])

@@ -21,6 +21,7 @@ from toolkit.system.memory import in_halves, releasing
 from toolkit.translator.load import Translator
 
 NamedSet = tuple[str | None, ConstraintSet]  # the name of a recipe, and one of the constraint sets that it gives
+VOCABULARIES = 8  # ours: of two translators and rewriters beside them, whose tables stay in memory
 RecipesOfSets = dict[ConstraintSet, list[str | None]]  # the recipes that give each distinct set
 
 
@@ -100,7 +101,7 @@ def constrain_rows(
     yield from shard
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=VOCABULARIES)
 def _word_table(pieces: Pieces, device: torch.device) -> WordTable:
     """The table of a vocabulary, made once for all shards."""
     return WordTable.of(pieces.surfaces(), pieces.eos, device)
@@ -195,7 +196,12 @@ def _candidates(
             outputs += [(hypothesis, text, origin) for origin in _origins(constraint_set, recipes, text)]
         unmet_origins += [] if hypotheses else _origins(constraint_set, recipes, "")
     candidates = _merge(
-        [h for h, _, _ in outputs], [t for _, t, _ in outputs], [o for _, _, o in outputs], method, translator.signature
+        [hypothesis for hypothesis, _, _ in outputs],
+        [text for _, text, _ in outputs],
+        [origin for _, _, origin in outputs],
+        method,
+        translator.signature,
+        translator.target.unk,
     )
     if unmet_origins:
         candidates.append(

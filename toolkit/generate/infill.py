@@ -87,7 +87,8 @@ def infill_rows(
     for row, pairs in zip(shard, pairs_by_row, strict=True):
         texts = texts_of(row.reference, pairs, infiller)
         origins = [Origin(None, order, [], _unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
-        row.candidates += _merge([hypothesis for _, hypothesis in pairs], texts, origins, "infill", infiller.signature)
+        hypotheses = [hypothesis for _, hypothesis in pairs]
+        row.candidates += _merge(hypotheses, texts, origins, "infill", infiller.signature, infiller.target.unk)
     yield from shard
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
 
 from toolkit.chat.client import ChatClient
-from toolkit.chat.requests import LENGTH, REFUSAL, STOP, TOO_LONG, Reply, Request
+from toolkit.chat.requests import LENGTH, REFUSAL, STOP, THOUGHTS, TOO_LONG, Reply, Request, without_thought
 from toolkit.chat.settings import PromptedModel
 from toolkit.data.progress import at_hand, note
 from toolkit.data.rows import Candidate, Origin, Row
@@ -26,6 +26,7 @@ from toolkit.system.memory import in_halves
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
 MORE_TOKENS = 32  # ours: an output has at most twice the tokens of its reference and so many more
+MARK_TOKENS = 8  # ours: of the end of a prompt, in which a template may begin a thought
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ChatClient, asking: Ask
     """Give every row the distinct paraphrases in a model's replies.
 
     A chat model gets the prompt in its own template, any other model as it is. Every reply has a seed of its own, from
-    its row and its number, so that it does not depend on its batch.
+    its row and its number, so that it does not depend on its batch. What a model thinks before its answer is left out.
 
     Args:
         rows: Rows with a reference, without candidates; all of a shard are held at a time.
@@ -245,8 +246,18 @@ def _draw_replies(
     reply_limits = [limit for limit in limits for _ in range(asking.samples)]
     ids_within = [ids[:limit] for ids, limit in zip(reply_ids, reply_limits, strict=True)]
     texts = tokenizer.batch_decode(ids_within, skip_special_tokens=True)
-    replies = [Reply(text, STOP if stops & set(ids) else LENGTH) for text, ids in zip(texts, ids_within, strict=True)]
+    marks = [mark for ids in prompt_ids for mark in [_begun_thought(ids, tokenizer)] * asking.samples]
+    replies = [
+        without_thought(Reply(mark + text, STOP if stops & set(ids) else LENGTH))
+        for mark, text, ids in zip(marks, texts, ids_within, strict=True)
+    ]
     return [replies[begin : begin + asking.samples] for begin in range(0, len(replies), asking.samples)]
+
+
+def _begun_thought(prompt_ids: Sequence[int], tokenizer: Any) -> str:
+    """The mark with which the template of a model has begun its thought at the end of a prompt; "" if it has not."""
+    end = tokenizer.decode(prompt_ids[-MARK_TOKENS:]).rstrip()
+    return next((mark for mark, _ in THOUGHTS if end.endswith(mark)), "")
 
 
 def _merged(replies: Sequence[Reply], row: Row, prompt: Prompt, signature: str) -> list[Candidate]:
@@ -279,6 +290,6 @@ def _outputs(reply: Reply, row: Row, prompt: Prompt) -> list[tuple[str, bool, st
     if is_refusal(text, row.reference):
         return [(text, False, REFUSAL)]
     if not outputs:
-        return [("", bool(text), "empty")]
+        return [("", bool(text), "unfinished" if is_cut else "empty")]
     is_cut = is_cut and "\n" not in text  # what follows the sentence may be cut
     return [(sentence, more, "unfinished" if is_cut else None) for sentence, more in outputs]

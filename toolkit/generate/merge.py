@@ -62,14 +62,19 @@ def _source_too_long(method: str, generator: str) -> Candidate:
 
 
 def _merge(
-    outputs: Sequence[Sample | Hypothesis], texts: Sequence[str], origins: Sequence[Origin], method: str, generator: str
+    outputs: Sequence[Sample | Hypothesis],
+    texts: Sequence[str],
+    origins: Sequence[Origin],
+    method: str,
+    generator: str,
+    unk: int | None = None,
 ) -> list[Candidate]:
     """One candidate for each distinct text.
 
     Of equal texts the candidate keeps the scores of the most probable one, of those without a reason where there are
     any; `draws` counts them all and `origins` lists how they were reached. The reason of an empty text is "empty", that
-    of one that did not end "unfinished", and that of one that never met the constraints it was decoded under
-    "constraint_unmet".
+    of one that did not end "unfinished", that of one with the unknown token, which adds nothing to a text,
+    "unknown_word", and that of one that never met the constraints it was decoded under "constraint_unmet".
 
     Args:
         outputs: Ids and log-probabilities of the translations.
@@ -77,11 +82,12 @@ def _merge(
         origins: How each was reached.
         method: "sample", "beam", "constrain" or "infill".
         generator: The translator's signature.
+        unk: The unknown token of its output side.
     """
     candidate_by_text: dict[str, Candidate] = {}
     best: dict[str, tuple[bool, float]] = {}
     for output, text, origin in zip(outputs, texts, origins, strict=True):
-        reason = _reason(text, output.ended, origin)
+        reason = _reason(text, output, origin, unk)
         candidate, order = candidate_by_text.get(text), (reason is None, output.logprob)
         if candidate is None:
             candidate = candidate_by_text[text] = Candidate(text, method, [origin], draws=0, generator=generator)
@@ -94,10 +100,12 @@ def _merge(
     return list(candidate_by_text.values())
 
 
-def _reason(text: str, ended: bool, origin: Origin) -> str | None:
+def _reason(text: str, output: Sample | Hypothesis, origin: Origin, unk: int | None) -> str | None:
     """Why a translation cannot be used; None if it can."""
     if not text:
         return "empty"
-    if not ended:
+    if not output.ended:
         return "unfinished"
+    if unk in output.ids:
+        return "unknown_word"
     return "constraint_unmet" if origin.unmet else None

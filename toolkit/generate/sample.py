@@ -111,7 +111,9 @@ def sample_rows(
             part = slice(n * each, (n + 1) * each)
             origins = [Origin(f"set-{k}", [], [w for w, _ in word_set]) for k, word_set in enumerate(sets_by_row[n])]
             sample_origins = [origin for origin in origins for _ in range(samples_per_set)]
-            shard[i].candidates = _merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
+            shard[i].candidates = _merge(
+                samples[part], texts[part], sample_origins, "sample", translator.signature, translator.target.unk
+            )
 
     for batch in releasing(batches(order, [len(ids) for ids in sources], each, batch_rows)):
         with at_hand([shard[i] for i in batch]):

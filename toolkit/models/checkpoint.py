@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from toolkit.starters import SAVED, resolve
 from toolkit.system.contents import hash_file
 from toolkit.system.errors import named_line
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf", ".bin.gz", ".spm.gz")
 # errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
+ADAPTER = "adapter_config.json"  # the file of PEFT that marks the folder of an adapter
 NEITHER = "which is neither a starter/NAME,"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("inline_container", "I/O error")  # in the errors of torch and safetensors where a disk is full
@@ -129,7 +131,18 @@ def fingerprint(name: str) -> str:
         inside = path.relative_to(folder)
         if not any(part.startswith((".", "checkpoint-")) for part in inside.parts):
             digest.update(f"{inside.as_posix()} {hash_file(path)}\n".encode())
+    if (folder / ADAPTER).is_file():
+        digest.update(_fingerprint_of_base(folder / ADAPTER).encode())
     return f"sha256:{digest.hexdigest()}"
+
+
+def _fingerprint_of_base(adapter: Path) -> str:
+    """The fingerprint of the model that an adapter changes; its name where it is not here."""
+    base = str(read_record(adapter).get("base_model_name_or_path"))
+    try:
+        return fingerprint(base)
+    except ValueError:
+        return base
 
 
 def _commit(name: str) -> str:

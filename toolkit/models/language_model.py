@@ -16,13 +16,12 @@ from transformers.utils import logging
 
 from toolkit.chat.requests import Message
 from toolkit.models._gguf import checkpoint_path, gguf_file
-from toolkit.models.checkpoint import reading_model
+from toolkit.models.checkpoint import ADAPTER, reading_model
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import _check_tensors, check_whole, loading
 from toolkit.starters import model_name, resolve, shown_name
 from toolkit.system.extras import require
 
-ADAPTER = "adapter_config.json"  # the file of PEFT that marks the folder of an adapter
 BREAK = "\n"  # ours: between a text and its paraphrase
 LOGITS = 1 << 26  # ours: numbers of one batch over the vocabulary, 256 MB
 

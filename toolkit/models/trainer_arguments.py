@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from transformers import TrainingArguments
+from torch.utils.data import DataLoader
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from toolkit.models.precision import default_device, in_bfloat16
 
@@ -30,6 +31,35 @@ def shared_options(settings: Any, checkpoints: Path) -> dict[str, Any]:
         "save_total_limit": KEPT,
         "logging_steps": LOGGED,
     }
+
+
+class ResumeCallback(TrainerCallback):
+    """Two things that the library's trainers do not do when a training is resumed."""
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        """The intervals of checkpoints and records are those of this call, not those of the checkpoint."""
+        state.compute_steps(args, state.max_steps)
+        return control
+
+    def on_epoch_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        train_dataloader: DataLoader | None = None,
+        **_: Any,
+    ) -> TrainerControl:
+        """An epoch has its own order also for several processes, whose sampler is wrapped more than once."""
+        sampler: Any = getattr(train_dataloader, "batch_sampler", None)
+        while sampler is not None:
+            parts: tuple[Any, Any] = sampler, getattr(sampler, "sampler", None)
+            for part in parts:
+                if hasattr(part, "set_epoch"):
+                    part.set_epoch(int(state.epoch or 0))
+            sampler = getattr(sampler, "batch_sampler", None)
+        return control
 
 
 def trainer_arguments(kind: type[Arguments], dtype: str, options: Mapping[str, Any]) -> Arguments:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from toolkit.package.card import _template, card_of
-from toolkit.package.checksums import _write_checksums
+from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import _no_paraphrase_message
 from toolkit.package.folder import check_version
 from toolkit.package.parquet import _write_parquet, finished_shards
@@ -90,7 +90,7 @@ def package_parabank(
             write_whole(folder / CONTAMINATION, (shards / CONTAMINATION).read_bytes())
         _draw_pictures(statistics, folder)
         write_whole(folder / "README.md", card_of(folder, manifest, files, statistics))
-        _write_checksums(folder)
+        write_checksums(folder)
     return statistics
 
 

@@ -1,9 +1,9 @@
-"""SHA256SUMS: the checksums of a data set's files when they were packaged, in the format of `sha256sum -c`."""
+"""SHA256SUMS: the checksums of the files of a data set or a model when it was packaged, for `sha256sum -c`."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from toolkit.system.contents import hash_file
@@ -12,15 +12,19 @@ from toolkit.system.whole_files import write_whole
 CHECKSUMS = "SHA256SUMS"
 
 
-def _write_checksums(folder: Path) -> None:
+def write_checksums(folder: Path) -> None:
     """Write the checksums of all files in a folder, by path, into its SHA256SUMS."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     sums = {name: hash_file(path) for name, path in files.items() if name != CHECKSUMS}
     write_whole(folder / CHECKSUMS, checksum_lines(sums, {}))
 
 
-def check_checksums(folder: Path) -> dict[str, str]:
-    """The checksums of a data set's files by path, after they were compared with the files.
+def check_checksums(folder: Path, may_differ: Set[str] = frozenset()) -> dict[str, str]:
+    """The checksums of the files of a packaged folder by path, after they were compared with the files.
+
+    Args:
+        folder: The packaged folder.
+        may_differ: Paths of files that a user may have changed; they must exist.
 
     Raises:
         ValueError: A file is missing, or it has changed since it was packaged.
@@ -29,9 +33,9 @@ def check_checksums(folder: Path) -> dict[str, str]:
     for line in (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines():
         sums[line[66:]] = line[:64]
     for name, expected in sums.items():
-        if not (folder / name).is_file() or hash_file(folder / name) != expected:
+        if not (folder / name).is_file() or (name not in may_differ and hash_file(folder / name) != expected):
             state = "another" if (folder / name).is_file() else "none"
-            raise ValueError(f"wanted {folder / name} as it was packaged, got {state}: package the data set again")
+            raise ValueError(f"wanted {folder / name} as it was packaged, got {state}: package it again")
     return sums
 
 

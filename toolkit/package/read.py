@@ -253,8 +253,8 @@ def _hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]
     # Imported here because it loads `datasets`, which only the Hub needs.
     from toolkit.package.load import load_parabank
 
-    loaded = load_parabank(name, config, split)
-    parts = [loaded] if split else list(loaded.values())
+    splits = load_parabank(name, config)  # a split that a small parabank lacks has no rows, as in a folder
+    parts = [part for split_name, part in splits.items() if split in (None, split_name)]
     return chain.from_iterable(part.with_format("arrow").iter(BATCH_ROWS) for part in parts)
 
 

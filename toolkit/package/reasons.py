@@ -19,7 +19,7 @@ OF_CANDIDATES = {
     "too_long": "the pair is too long to be scored",
     "constraint_unspellable": "the vocabulary cannot spell a required word",
     "constraint_unmet": "it does not meet its constraints",
-    "unknown_word": "a word that the translator has not learnt",
+    "unknown_word": "a word that the translator has not learnt or cannot spell",
     "mark": "it lacks a placeholder, an address, a tag, a sign, an emoji or a bracket of the text",
     "negation": "it adds or loses a negation",
     "number": "it changes a number",

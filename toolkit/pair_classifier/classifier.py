@@ -18,7 +18,7 @@ from transformers.utils import logging
 
 from toolkit.models.checkpoint import last_checkpoint, reading_model
 from toolkit.models.precision import default_device
-from toolkit.models.trainer_arguments import shared_options, trainer_arguments
+from toolkit.models.trainer_arguments import ResumeCallback, shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import _FitSettings
@@ -143,7 +143,7 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
     _check_enough(len(pairs), settings.batch, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
     loss = CrossEntropyLoss(classifier) if classifier.num_labels == LABELS else MSELoss(classifier)
-    trainer = CrossEncoderTrainer(classifier, arguments, table, loss=loss)
+    trainer = CrossEncoderTrainer(classifier, arguments, table, loss=loss, callbacks=[ResumeCallback()])
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
 
 

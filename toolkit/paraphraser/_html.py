@@ -82,6 +82,15 @@ class _Runs(HTMLParser):
         else:
             self._finish(place)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """See `HTMLParser`, which would read such a tag twice: at its beginning and at its end."""
+        if tag in CODE and not self._skipped and self._code is None:  # there is no code in it
+            raw, place = self.get_starttag_text() or "", self._place()
+            self.tags.append(raw)
+            self._tag_spans.append(self._add(raw, place))
+        else:
+            self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag: str) -> None:
         """See `HTMLParser`."""
         place = self._place()

@@ -8,7 +8,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ MIN_USABLE_ALONE = 0.4  # ours: without a language model, whose judge is less su
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
+NEAR = 1000  # ours: characters before and after a part that a language model reads
 LONGEST_ASKED = 4000  # ours: characters of a text that a language model is asked for as a whole
 MORE = 2  # ours: paraphrases that a language model is asked for, for each that is wanted; some are refused
 MANY = 200  # ours: more texts than this take so long that a bar is shown
@@ -168,6 +169,7 @@ class Paraphraser:
             self._load_asked(PromptedModel(model=lm) if isinstance(lm, str) else lm, lang, encoder, backward, settings,
                              dtype, device)  # fmt: skip
             return
+        lang = None if lang is None else check_code(lang, "lang")
         if pivot is not None and model != BEST:
             raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
         models = models_of(model if pivot is None else pivot_name(pivot), lang)
@@ -179,7 +181,7 @@ class Paraphraser:
         check_several(rewriters or (), "a list of rewriters")
         name = models[-1]
         known = described(name)
-        self.name, self.lang = known["name"], check_code(lang or stated_language(model, pivot), "lang")
+        self.name, self.lang = known["name"], lang or check_code(stated_language(model, pivot), "lang")
         encoder = encoder_for(self.lang, encoder)
         for part, argument in (
             (None if translates else name, "model"),
@@ -245,10 +247,11 @@ class Paraphraser:
         device: torch.device | str,
     ) -> None:
         """Load a language model that is asked, or take that of a server; the other arguments are those of the class."""
-        if lang == "zh":
+        self.lang = check_code(lang or "en", "lang")
+        if self.lang == "zh":
             WordPieces().split(WIDE_SAMPLE)  # a package that is missing is named before anything is asked or paid for
         self.lm, self.prompted = load_asked(prompted, dtype, device), prompted
-        self.name, self.lang = shown_name(self.lm.name), check_code(lang or "en", "lang")
+        self.name = shown_name(self.lm.name)
         is_chat = isinstance(self.lm, ChatClient) or getattr(self.lm.tokenizer, "chat_template", None)
         if prompted.prompt == SEVERAL and not is_chat:
             raise ValueError(
@@ -347,9 +350,9 @@ class Paraphraser:
             n: The most paraphrases of a text. This and all that follows: None is what the settings say.
             method: "auto", "sample", "beam" or "top_p".
             seed: Of the samples. A text has the same paraphrases in any batch, apart from ties that rounding decides.
-            avoid: Words or phrases that no paraphrase says; one list for all texts, or one for each.
-            require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search. Of a
-                text that is cut into sentences these can only be phrases that it says itself.
+            avoid: Words or phrases that no paraphrase contains; one list for all texts, or one for each.
+            require: Words or phrases that every paraphrase contains, likewise; such texts are decoded by beam search.
+                Of a text that is cut into sentences these can only be phrases that it contains itself.
             min_semantic: The least cosine of text and paraphrase.
             max_iou: The greatest share of pieces that they have in common.
             template: The form that the paraphrases should have, such as "(S (NP) (VP))"; only for a model that was
@@ -441,8 +444,11 @@ class Paraphraser:
         }
         settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
         self._check_settings(settings)
-        if template is not None and self.lm is not None:
-            raise ValueError("wanted no template for a language model that is asked, got one")
+        if template is not None and (self.lm is not None or self.forward is not None):
+            kind = "two translators" if self.lm is None else "a language model that is asked"
+            raise ValueError(
+                f"wanted no template for {kind}, got {template!r}: give a model that was trained with them"
+            )
         if isinstance(texts, Sequence):
             for index, text in enumerate(texts):
                 _check_text(text, index)
@@ -494,13 +500,11 @@ class Paraphraser:
         self, parts_by_text: Sequence[Sequence[_Part]], sets: Sequence[ConstraintSet], settings: Paraphrasing
     ) -> Iterator[list[Candidate]]:
         """The candidates of texts from those of their parts; parts that are equal are paraphrased once."""
-        rows: dict[str, Row] = {}
-        constraints: dict[str, ConstraintSet] = {}
+        parts_by_row: dict[str, _Part] = {}
         for part in (part for parts in parts_by_text for part in parts):
             if part.row is not None:
-                rows.setdefault(part.row.id, part.row)
-                constraints[part.row.id] = part.constraints
-        finished_rows = self._finished_rows(rows, settings, constraints)
+                parts_by_row.setdefault(part.row.id, part)
+        finished_rows = self._finished_rows(parts_by_row, settings)
         candidates_by_row = {
             row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
         }
@@ -542,7 +546,8 @@ class Paraphraser:
             part = _Part(text[begin:end], masked)
             if is_read and masked.is_readable and any(map(str.isalpha, masked.rest)):
                 is_alone = len(spans) == 1
-                self._add_row(part, constraint_set, is_alone, template, before + text[:begin], text[end:])
+                near = _near(before, text, begin, end) if self.lm is not None else (None, None)
+                self._add_row(part, constraint_set, is_alone, template, *near)
             parts.append(part)
         return parts
 
@@ -552,8 +557,8 @@ class Paraphraser:
         constraints: ConstraintSet,
         is_alone: bool,
         template: str | None,
-        text_before: str,
-        text_after: str,
+        before: str | None,
+        after: str | None,
     ) -> None:
         """Give a part the row that is paraphrased, its form and its constraints.
 
@@ -562,19 +567,22 @@ class Paraphraser:
             constraints: Of its text.
             is_alone: Whether the text has no other part.
             template: Form of the paraphrases.
-            text_before: What stands before it in its text.
-            text_after: And after it.
+            before: What stands before it, for a language model that is asked; None where nothing does.
+            after: And after it.
         """
         body, part.form = plain(part.masked.text, self.lang, self.mark, self.half_width, part.masked.rest)
         body = part.masked.recased(body)
-        before = after = None
         if self.lm is not None:  # it has read texts of all forms
             body = part.text.strip()
-            before, after = text_before.strip() or None, text_after.strip() or None
         part.constraints = _lower_case(constraints) if part.form.case == "upper" else constraints
         if not is_alone:
             part.constraints = _within(part.constraints, body)
-        required = part.masked.required(self.lm is not None)
+        avoided = part.constraints.negative  # a piece that contains an avoided phrase leaves the text no paraphrase
+        required = (
+            reading
+            for reading in part.masked.required(self.lm is not None)
+            if not any(times_said(reading, phrase) for phrase in avoided)
+        )
         part.constraints = replace(part.constraints, positive=(*part.constraints.positive, *required))
         row_id = _row_id(body, part.constraints, before, after)
         source = with_template(body, template)
@@ -632,10 +640,10 @@ class Paraphraser:
                 bar.update(len(candidates) - bar.n)
         return paraphrased(text, kind, self.lang, sentences, candidates, n)
 
-    def _finished_rows(
-        self, rows: Mapping[str, Row], settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
-    ) -> Iterator[Row]:
-        """Rows by id, with their candidates."""
+    def _finished_rows(self, parts: Mapping[str, _Part], settings: Paraphrasing) -> Iterator[Row]:
+        """The rows of parts by the rows' ids, with their candidates."""
+        rows = [part.row for part in parts.values() if part.row is not None]
+        constraints = {row_id: part.constraints for row_id, part in parts.items()}
         sizes: dict[str, Any] = {name: self.batch_sizes[name] for name in open_sizes(settings)}
         settings = replace(settings, **sizes)
         if self.lm is not None and self.prompted is not None:
@@ -644,16 +652,17 @@ class Paraphraser:
             asking = make_asking(self.prompted, replies, settings.seed, constraints)
             scorer = self.backward
             return _prompted_rows(
-                rows.values(), self.lm, asking, scorer, self.encoder, settings, constraints, self._measure
+                rows, self.lm, asking, scorer, self.encoder, settings, partial(_lost_reason, parts), self._measure
             )
         assert self.model is not None and self.backward is not None
         return _paraphrase_rows(
-            rows.values(),
+            rows,
             self.model,
             self.backward,
             self.encoder,
             settings,
             constraints,
+            partial(_lost_reason, parts),
             self.known_words,
             self.forward,
             self.pivot_lang or UNKNOWN,
@@ -677,6 +686,8 @@ class Paraphraser:
             self._check_settings_of_asked(settings)
         elif settings.searches and settings.beam < settings.n and self.forward is None:  # of two it is pivot_beam
             raise ValueError(f"wanted a beam of at least n, got beam {settings.beam} and n {settings.n}")
+        elif self.forward is not None and settings.method == "top_p":
+            raise ValueError("wanted method auto, sample or beam for two translators, got 'top_p'")
         if settings.rank_by in MEANING and settings.rank_by not in (self.meaning.scores if self.meaning else ()):
             raise ValueError(
                 f"wanted meaning with the model of {settings.rank_by}, by which is ranked, got none: give it to "
@@ -922,7 +933,10 @@ def _candidates_of(
         Paraphrases by rank, then those that were refused; of a text of which several parts are paraphrased only
         paraphrases, or if there are none those that lack a piece.
     """
-    candidates = [[] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang) for part in parts]
+    of_part = constraints if len(parts) == 1 else NO_CONSTRAINTS
+    candidates = [
+        [] if part.row is None else _in_form(part, candidates_by_row[part.row.id], lang, of_part) for part in parts
+    ]
     if len(parts) == 1:
         return candidates[0]
     texts = [part.text for part in parts]
@@ -940,13 +954,44 @@ def _candidates_of(
     return paraphrases_of_text + refused
 
 
-def _in_form(part: _Part, candidates: Iterable[Candidate], lang: str) -> list[Candidate]:
+def _lost_reason(parts: Mapping[str, _Part], row_id: str, text: str) -> str | None:
+    """Why a plain candidate of a part cannot be used: it does not meet its constraints, or lacks a piece."""
+    part = parts[row_id]
+    if part.constraints.unmet(text):
+        return "constraint_unmet"
+    if not part.masked.readings or part.form is None:
+        return None
+    _, lost = part.masked.restored(formed(text, part.form))
+    return lost.reason if lost is not None else None
+
+
+def _near(before: str, text: str, begin: int, end: int) -> tuple[str | None, str | None]:
+    """What stands before and after a part of a text, as far as a language model reads it: whole words.
+
+    Args:
+        before: What stands before the text.
+        text: The text.
+        begin: Where the part begins.
+        end: Where it ends.
+    """
+    first, last = max(0, begin - NEAR), end + NEAR
+    text_before, text_after = text[first:begin], text[end:last]
+    text_before = text_before.partition(" ")[2] or text_before if first else before + text_before
+    if last < len(text):
+        text_after = text_after.rpartition(" ")[0] or text_after
+    return text_before.strip() or None, text_after.strip() or None
+
+
+def _in_form(
+    part: _Part, candidates: Iterable[Candidate], lang: str, constraints: ConstraintSet = NO_CONSTRAINTS
+) -> list[Candidate]:
     """Candidates of a plain text in the form of the text itself, with its pieces.
 
     Args:
         part: The text, whose marks ("`") the plain one may lack.
         candidates: By rank, then those that were refused.
         lang: Its language (ISO 639-1).
+        constraints: What the text in its own form must say and must not say.
     """
     assert part.form is not None
     paraphrases: list[Candidate] = []
@@ -958,6 +1003,8 @@ def _in_form(part: _Part, candidates: Iterable[Candidate], lang: str) -> list[Ca
             reason = lost.reason
         elif candidate.rank is not None:
             reason = broken_guard(part.text, text, lang, ALWAYS)
+            if reason is None and not _meets(text, constraints):
+                reason = "constraint_unmet"
         if candidate.rank is not None and reason is None:
             paraphrases.append(replace(candidate, text=text, rank=len(paraphrases)))
         else:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
 Measure = Callable[[Iterable[Row]], Iterable[Row]]
+LostReason = Callable[[str, str], str | None]
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
 
 
@@ -54,6 +55,7 @@ def _paraphrase_rows(
     encoder: Embedder | None,
     settings: Paraphrasing,
     constraints: Mapping[str, ConstraintSet],
+    lost_reason: LostReason,
     known_words: Set[str] = frozenset(),
     forward: Translator | None = None,
     pivot_lang: str = "",
@@ -71,6 +73,8 @@ def _paraphrase_rows(
         encoder: Gives the cosine; None leaves it out.
         settings: How.
         constraints: By id of a row, what its paraphrases must say and must not say.
+        lost_reason: Why a text cannot be a paraphrase of the row with an id: it does not meet its constraints, or lacks
+            what is kept.
         known_words: Candidates with other words are refused; if empty, nothing is.
         forward: Where given, a text is translated by it, and `model` translates back; a row's source is then its best
             translation.
@@ -84,7 +88,11 @@ def _paraphrase_rows(
     else:
         rows = _without_templates(_generate(rows, model, settings, constraints))
     checks = partial(
-        _check_candidates, known_words=known_words, pieces=model.target if forward else None, settings=settings
+        _check_candidates,
+        lost_reason=lost_reason,
+        known_words=known_words,
+        pieces=model.target if forward else None,
+        settings=settings,
     )
     rows = checks(rows)
     if settings.min_forward is not None:
@@ -110,7 +118,7 @@ def _prompted_rows(
     scorer: Translator | None,
     encoder: Embedder | None,
     settings: Paraphrasing,
-    constraints: Mapping[str, ConstraintSet],
+    lost_reason: LostReason,
     measure: Measure | None = None,
 ) -> Iterator[Row]:
     """Give every row the candidates that a language model writes: chosen ones have a rank, refused ones a reason.
@@ -122,11 +130,10 @@ def _prompted_rows(
         scorer: A paraphraser that scores both directions; None leaves these scores out.
         encoder: Gives the cosine; None leaves it out.
         settings: How candidates are refused and ranked.
-        constraints: By id of a row, what its paraphrases must say and must not say: reason "constraint_unmet".
+        lost_reason: See `_paraphrase_rows`.
         measure: See `_paraphrase_rows`.
     """
-    rows = _refuse_unmet(ask_rows(rows, model, asking), constraints)
-    rows = _check_candidates(rows, frozenset(), None, settings)
+    rows = _check_candidates(ask_rows(rows, model, asking), lost_reason, frozenset(), None, settings)
     rows = _refuse_unlike(rows, WordPieces(), encoder, settings)
     if scorer is not None:
         rows = dual_rows(
@@ -141,12 +148,12 @@ def _prompted_rows(
     return _chosen_rows(rows, WordPieces(), settings, measure)
 
 
-def _refuse_unmet(rows: Iterable[Row], constraints: Mapping[str, ConstraintSet]) -> Iterator[Row]:
-    """Refuse candidates that do not say what they must, or say what they must not: reason "constraint_unmet"."""
+def _refuse_lost(rows: Iterable[Row], lost_reason: LostReason) -> Iterator[Row]:
+    """Refuse candidates that do not meet the constraints of their row, or lack what is kept of its text."""
     for row in rows:
         for candidate in row.candidates:
-            if candidate.reason is None and constraints[row.id].unmet(candidate.text):
-                candidate.reason = "constraint_unmet"
+            if candidate.reason is None:
+                candidate.reason = lost_reason(row.id, candidate.text)
         yield row
 
 
@@ -178,17 +185,22 @@ def reporting_stages(
 
 
 def _check_candidates(
-    rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing
+    rows: Iterable[Row],
+    lost_reason: LostReason,
+    known_words: Set[str],
+    pieces: Pieces | None,
+    settings: Paraphrasing,
 ) -> Iterator[Row]:
-    """Refuse candidates by their text: copies and repeats, words that do not exist, guards, and what English adds.
+    """Refuse candidates by their text: by what they lack, as copies and repeats, by guards, and by what English adds.
 
     Args:
         rows: Rows with candidates.
+        lost_reason: See `_paraphrase_rows`.
         known_words: Candidates with other words are refused; if empty, nothing is.
         pieces: Of a translator that may spell words which do not exist; None where the model has not.
         settings: Which guards, and whether a contraction is a paraphrase.
     """
-    rows = refuse_repeats(correct_english(rows))
+    rows = refuse_repeats(_refuse_lost(correct_english(rows), lost_reason))
     rows = refuse_unknown_words(rows, known_words)
     rows = rows if pieces is None else _refuse_no_words(rows, pieces)
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)

@@ -56,8 +56,8 @@ class Paraphrasing(Settings):
 
     Attributes:
         n: The most paraphrases of a text.
-        method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
-            "auto": "beam" for one paraphrase of a text, else "sample".
+        method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are; of one
+            model), or "auto": "beam" for one paraphrase of a text, else "sample"; of two translators both.
         rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), "draws"
             (how often the model said it), "entailment", "parapluie" or "rubric" (`toolkit.score.meaning`, with its
             models), or, in English, "usable": the probability that a reader would call it usable
@@ -78,8 +78,8 @@ class Paraphrasing(Settings):
             clustered; 0 keeps all. Where a language model scores, too, it reads so many, it reads back a quarter of
             these, and twice as many are scored backward.
         constraint_sets: Of "sample": random sets of forbidden words.
-        samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
-        constraint_rate: Of "sample": the probability with which a word of the text is in a set.
+        samples_per_set: Of "sample", of one model: samples under each set. "top_p" draws as many in all, under none.
+        constraint_rate: Likewise: the probability with which a word of the text is in a set.
         top_k: Of "sample": the number of most probable tokens that are drawn from.
         min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
         top_p: Of "top_p": the share of the probability that is drawn from.
@@ -152,8 +152,8 @@ class ParaphraserTraining(PairTraining):
             --size, "starter/paraphraser", in English.
         size: Size of a new Marian model, a preset of the translators.
         lang: Language of the pairs (ISO 639-1).
-        direction: "from_reference": references are read and paraphrases are said; "to_reference": the other way, so
-            that people's text is learnt; or "both".
+        direction: "from_reference": the input is the reference and the output the paraphrase; "to_reference": the other
+            way, so that people's text is learnt; or "both".
         prefix: Text that is put before every input, as T5's checkpoints expect ("paraphrase: ").
         syntax: Parser of the outputs, "link-grammar" (English), "stanza:LANGUAGE" or "file:PATH": the template of its
             output is put before each input (`syntax.py`), so that the model can be asked for one.

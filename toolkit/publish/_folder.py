@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from toolkit.models.checkpoint import writing
+from toolkit.package.checksums import write_checksums
 from toolkit.run.workspace import RECORD
 from toolkit.system.outputs import MEASURED
 
@@ -45,7 +46,8 @@ def read_training(model: str, command: str, private: Sequence[str]) -> dict:
 def made_beside(folder: Path) -> Iterator[Path]:
     """A temporary folder, whose files move to a folder at the end of the block; `MEASURED` is the first to move.
 
-    After an error in the block nothing in `folder` has changed, and the temporary folder is gone.
+    The checksums of the files are added to them. After an error in the block nothing in `folder` has changed, and the
+    temporary folder is gone.
 
     Args:
         folder: Destination; files of the same names are replaced, others stay.
@@ -63,6 +65,7 @@ def made_beside(folder: Path) -> Iterator[Path]:
             stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent))
         )
         yield temporary_folder
+        write_checksums(temporary_folder)
         folder.mkdir(exist_ok=True)
         for file in sorted(temporary_folder.iterdir(), key=lambda file: file.name != MEASURED):
             os.replace(file, folder / file.name)

@@ -23,6 +23,7 @@ from huggingface_hub.errors import (
     EntryNotFoundError,
     HfHubHTTPError,
     HTTPError,
+    LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
     Response,
@@ -244,11 +245,8 @@ def _list_files(api: HfApi, name: str, kind: str, revision: str | None) -> dict[
 
 def _earlier_paths(api: HfApi, name: str, kind: str, revision: str | None) -> set[str]:
     """The files that an earlier version listed in its SHA256SUMS."""
-    try:
-        sums = Path(api.hf_hub_download(name, CHECKSUMS, repo_type=kind, revision=revision))
-    except EntryNotFoundError:
-        return set()
-    return {line.split("  ", 1)[1] for line in sums.read_text(encoding="utf-8").splitlines()}
+    sums = _download(api, name, CHECKSUMS, kind, revision)
+    return set() if sums is None else {line.split("  ", 1)[1] for line in sums.read_text(encoding="utf-8").splitlines()}
 
 
 def _record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
@@ -258,10 +256,22 @@ def _record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
         OSError: The Hub cannot be reached.
     """
     with _explain_errors(name):
-        try:
-            return json.loads(Path(api.hf_hub_download(name, record, repo_type=kind)).read_text(encoding="utf-8"))
-        except (EntryNotFoundError, RepositoryNotFoundError):
-            return {}
+        path = _download(api, name, record, kind)
+        return {} if path is None else json.loads(path.read_text(encoding="utf-8"))
+
+
+def _download(api: HfApi, name: str, path: str, kind: str, revision: str | None = None) -> Path | None:
+    """A file of the Hub on this machine; None where the repository or the file does not exist.
+
+    Raises:
+        OSError: The Hub did not answer, which says nothing about the file.
+    """
+    try:
+        return Path(api.hf_hub_download(name, path, repo_type=kind, revision=revision))
+    except LocalEntryNotFoundError as error:
+        raise error.__cause__ or ConnectionError(f"no answer of the Hub about {path}") from None
+    except (EntryNotFoundError, RepositoryNotFoundError):
+        return None
 
 
 def _compare_files(

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from huggingface_hub import HfApi
 
-from toolkit.package.checksums import CHECKSUMS, checksum_lines
+from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
 from toolkit.package.folder import check_version
 from toolkit.publish.hub import CARD, Content, Version, _check_name, _planned
-from toolkit.system.contents import hash_file
 from toolkit.system.outputs import MEASURED, is_ours
 
 KIND = "model"
@@ -28,8 +27,8 @@ def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Vers
         version: MAJOR.MINOR.PATCH.
 
     Raises:
-        ValueError: The folder is no packaged model; the name or the version has another form; the Hub has this version
-            with other files, or a later one.
+        ValueError: The folder is no packaged model, or one of its files is missing or damaged; the name or the version
+            has another form; the Hub has this version with other files, or a later one.
         OSError: The Hub cannot be reached.
     """
     files = _model_files(folder, _check_name(name), check_version(version))
@@ -37,22 +36,21 @@ def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Vers
 
 
 def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
-    """The files of a version by path, with its card and checksums; hidden files are left out.
+    """The files of a version by path, with its card and checksums; files that were not packaged are left out.
 
     Raises:
-        ValueError: The folder is no packaged model.
+        ValueError: The folder is no packaged model, or one of its files is missing or damaged.
     """
-    if not is_ours(folder / MEASURED) or not (folder / CARD).is_file():
+    if not is_ours(folder / MEASURED) or not (folder / CARD).is_file() or not (folder / CHECKSUMS).is_file():
         raise ValueError(
-            f"wanted a packaged model, got {folder} without a {MEASURED} of this toolkit and a {CARD}: package it with "
-            "parabank package encoder, paraphraser or translator"
+            f"wanted a packaged model, got {folder} without a {MEASURED} of this toolkit, a {CARD} and {CHECKSUMS}: "
+            "package it with parabank package encoder, paraphraser or translator"
         )
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files_by_path = {path.relative_to(folder).as_posix(): path for path in paths}
-    published_files = {key: path for key, path in files_by_path.items() if not key.startswith(".") and key != CHECKSUMS}
-    generated_contents = {CARD: _card_on_hub(published_files[CARD].read_text(encoding="utf-8"), name, version).encode()}
-    sums = {key: hash_file(path) for key, path in published_files.items() if key not in generated_contents}
-    return {**published_files, **generated_contents, CHECKSUMS: checksum_lines(sums, generated_contents)}
+    sums = check_checksums(folder, may_differ={CARD})
+    card = _card_on_hub((folder / CARD).read_text(encoding="utf-8"), name, version)
+    unchanged_files: dict[str, Content] = {key: folder / key for key in sums if key != CARD}
+    generated_contents = {CARD: card.encode()}
+    return unchanged_files | generated_contents | {CHECKSUMS: checksum_lines(sums, generated_contents)}
 
 
 def _card_on_hub(card: str, name: str, version: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -18,10 +19,12 @@ from toolkit.study.row_sample import _distinct_sizes, _row_sample, _RowSample, f
 from toolkit.study.significance import _Comparison, compare
 from toolkit.study.trials import Trial
 from toolkit.system.extras import require
+from toolkit.system.settings import check_record
 from toolkit.system.whole_files import write_whole
 
 NONE, OVERSAMPLED = "none", "oversampled"
 RESULTS = "results.jsonl"  # in the folder of a study: one result a line
+ROWS = "rows.json"  # in the folder of a study: of which rows the results are
 COLOURS = ("#5b5d66", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by all eyes
 SPREAD = 0.02  # ours: arms stand so far apart on the logarithmic axis that their bars do not cover each other
 
@@ -141,11 +144,12 @@ def study(
         sizes: Training rows of each class, all of a smaller class; 0 takes all rows, and so does a size that no class
             exceeds.
         seeds: How often each is trained: with other rows, and another seed for the augmentation and the classifier.
-        output_dir: Keeps finished results, so that a study that was ended goes on from there.
+        output_dir: Keeps finished results, so that a study that was ended goes on from there. The rows must be the same
+            then; that the classifier and the arms are the same, the caller must see to.
         progress: Whether a bar is shown.
 
     Raises:
-        ValueError: There are fewer than two seeds.
+        ValueError: There are fewer than two seeds, or the folder holds a study of other rows.
     """
     if seeds < 2:
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
@@ -157,6 +161,9 @@ def study(
         print(
             f"size {size_list}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr
         )
+    if output_dir is not None:
+        record = {"label": label, "train": _content_hash(train), "test": _content_hash(test)}
+        check_record(Path(output_dir) / ROWS, record, free=set())
     result_store = _Kept(None if output_dir is None else Path(output_dir) / RESULTS)
     accuracies: dict[tuple[str, int], list[float]] = {}
     with tqdm(total=len(distinct) * seeds * len(all_arms), desc="training", unit="run", disable=not progress) as bar:
@@ -173,6 +180,14 @@ def study(
     order = {name: n for n, name in enumerate(all_arms)}
     results = dict(sorted(accuracies.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
     return Study(results, NONE, {size: _row_sample(labels, size, seeds) for size in distinct}, len(test))
+
+
+def _content_hash(rows: Dataset) -> str:
+    """A hash of the names and values of all columns."""
+    digest = hashlib.sha256()
+    for column in rows.column_names:
+        digest.update(repr((column, list(rows[column]))).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 class _Kept:

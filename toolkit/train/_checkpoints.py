@@ -11,6 +11,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.nn import Module
 
 from toolkit.models.checkpoint import reading_model
 
@@ -56,13 +57,22 @@ def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
     Raises:
         ValueError: It is damaged.
     """
+
+    def unwrap(models: list[Module], _: str) -> None:
+        models[:] = [accelerator.unwrap_model(model) for model in models]
+
+    hook = accelerator.register_load_state_pre_hook(unwrap)
     problem = "which is damaged: delete it, and the training goes on from the one before"
     with reading_model(str(folder), "a checkpoint", problem):
         accelerator.load_state(str(folder))
+    hook.remove()
 
 
 def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, limit: int) -> None:
     """Save the whole state under a temporary name, rename it, and remove old checkpoints.
+
+    The weights have the names of the model itself, so that any number of processes can go on with them, and so that
+    they can be averaged.
 
     Args:
         accelerator: With the prepared model and optimizers, and the progress.
@@ -72,7 +82,13 @@ def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, limit: in
     """
     temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
     getLogger("accelerate.utils.other").setLevel(ERROR)  # it warns that the embeddings are shared, which is expected
+
+    def unwrap(models: list[Module], weights: list[dict[str, Tensor]], _: str) -> None:
+        weights[:] = [accelerator.unwrap_model(model).state_dict() for model in models]
+
+    hook = accelerator.register_save_state_pre_hook(unwrap)
     accelerator.save_state(str(temporary))
+    hook.remove()
     accelerator.wait_for_everyone()  # each process writes a file of its own into the folder, which must not move before
     if accelerator.is_main_process:
         shutil.rmtree(final, ignore_errors=True)
@@ -83,6 +99,6 @@ def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, limit: in
 
 
 def average_weights(checkpoints: list[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints, in float32."""
+    """The mean of the weights of several checkpoints, in float32; tied weights are there under one of their names."""
     states = [load_file(path / "model.safetensors") for path in checkpoints]
     return {name: torch.stack([s[name].float() for s in states]).mean(0) for name in states[0]}

@@ -22,7 +22,8 @@ def read_training(settings: InfillerTraining) -> tuple[list[Passage], list[Passa
         FileNotFoundError: There is no such text.
         ValueError: A file cannot be read, or there are no more sentences than are to be held out.
     """
-    passages = {passage.sentence: passage for passage in (*_passages(settings), *_read_lines(settings))}
+    # of a sentence that is in both, the passage of the running text stays, because it has a context
+    passages = {passage.sentence: passage for passage in (*_read_lines(settings), *_passages(settings))}
     if len(passages) <= settings.held_out:
         raise ValueError(
             f"wanted more than {settings.held_out} sentences of {settings.min_chars} to {settings.max_chars} "

@@ -13,6 +13,7 @@ from toolkit.encoder.settings import TransformerTraining
 from toolkit.system.extras import naming_extra
 from toolkit.train._encoder_loss import SCALE, margin_loss
 from toolkit.train._negatives import nearest
+from toolkit.train.encoder_pairs import Pairs
 
 with naming_extra():
     from sentence_transformers import SentenceTransformer
@@ -27,7 +28,8 @@ with naming_extra():
 class MegaBatchMargin(CachedLossMixin, nn.Module):
     """`margin_loss` against the nearest sentences of a batch, for the library's trainer.
 
-    The negatives of both sides are chosen among the sentences of all processes that have another reference.
+    The negatives of both sides are chosen among the sentences of all processes that have another reference. The hard
+    negative of a pair takes the place of its anchor's nearest sentence.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.7; ParaNMT-50M, section 4.
     """
@@ -45,7 +47,7 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
         self.model, self.margin, self.mini_batch_size, self.gather = model, margin, mini_batch, gather
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        """The mean loss of this process's pairs; `labels` are the indices of the references."""
+        """The mean loss of this process's pairs; `labels` are those of `margin_labels`."""
         return self.forward_cached(sentence_features, labels)
 
     def calculate_loss(
@@ -59,8 +61,9 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
             first = torch.distributed.get_rank() * count
             anchors, positives = all_gather_with_grad(anchors), all_gather_with_grad(positives)
             labels = all_gather(labels)
-        references = labels.cpu().numpy()
-        loss = nearest_margin(anchors, positives, references, first, first + count, self.margin, *hard).mean()
+        references, has_hard = (labels // 2).cpu().numpy(), (labels % 2 == 1)[first : first + count]
+        hard_negatives = (has_hard, hard[0]) if hard else None
+        loss = nearest_margin(anchors, positives, references, first, first + count, self.margin, hard_negatives).mean()
         if with_backward:
             loss.backward()
         return loss.detach() if with_backward else loss
@@ -70,6 +73,12 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
         return {"margin": self.margin, "mini_batch": self.mini_batch_size, "gather": self.gather}
 
 
+def margin_labels(pairs: Pairs) -> np.ndarray:
+    """The labels of pairs for `MegaBatchMargin`: twice the index of the reference, and 1 more with a hard negative."""
+    has_hard = pairs.negatives_of(np.arange(len(pairs)), 0) >= 0 if pairs.negatives is not None else 0
+    return 2 * pairs.reference + has_hard
+
+
 def nearest_margin(
     anchors: Tensor,
     positives: Tensor,
@@ -77,7 +86,7 @@ def nearest_margin(
     first: int,
     last: int,
     margin: float,
-    hard: Tensor | None = None,
+    hard_negatives: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """The margin loss of some pairs of a batch, against the nearest of all its sentences.
 
@@ -88,7 +97,8 @@ def nearest_margin(
         first: The first pair whose loss is computed.
         last: The end of the range of pairs, exclusive.
         margin: See `margin_loss`.
-        hard: (last - first, dimensions) vectors of the anchors' hard negatives, which take the place of their nearest.
+        hard_negatives: Of the pairs from first to last, which of them have a hard negative, (last - first,) bool, and
+            its vectors, (last - first, dimensions); it takes the place of the anchor's nearest sentence.
 
     Returns:
         (last - first,) losses.
@@ -99,7 +109,10 @@ def nearest_margin(
         torch.from_numpy(nearest(vectors.detach(), keys, side + first, side + last, torch.float32)).to(vectors.device)
         for side in (0, count)
     )
-    negative_vectors = vectors[negatives] if hard is None else hard
+    negative_vectors = vectors[negatives]
+    if hard_negatives is not None:
+        has_hard, hard_vectors = hard_negatives
+        negative_vectors = torch.where(has_hard[:, None], hard_vectors, negative_vectors)
     return margin_loss(
         anchors[first:last], positives[first:last], negative_vectors, vectors[positives_negatives], margin
     )

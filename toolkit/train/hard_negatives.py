@@ -10,6 +10,7 @@ Source: the ceiling by the cosine of the positive is NV-Retriever's TopK-PercPos
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -364,7 +365,7 @@ def _write(path: Path, suffix: str, tables: Iterator[pa.Table]) -> None:
     import json
 
     with path.open("w", encoding="utf-8") as file:
-        for table in (first, *tables):
+        for table in itertools.chain([first], tables):
             file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in table.to_pylist())
 
 

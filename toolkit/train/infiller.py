@@ -31,6 +31,7 @@ from toolkit.generate.infill import Search, search, searches_of, texts_of
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
 from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.trainer_arguments import ResumeCallback
 from toolkit.paraphraser.card import stated
 from toolkit.run.workspace import Outcome
 from toolkit.starters import shown_name
@@ -179,6 +180,7 @@ def _new_trainer(
         Collate(model, cast(int, tokenizer.pad_token_id)),
         Dataset(table),
         Dataset(held_out_table),
+        callbacks=[ResumeCallback()],
         optimizers=(_new_optimizer(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0

@@ -8,7 +8,7 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,14 +23,15 @@ from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.system.errors import named_line
 from toolkit.system.extras import naming_extra
-from toolkit.system.processes import row_seed
+from toolkit.system.processes import processes, row_seed
 from toolkit.system.whole_files import write_whole
 from toolkit.train._session import CHECKPOINTS, begin
 
 with naming_extra():
     from sentence_transformers import CrossEncoder
 
-FREE = {"save_every", "test", "processes"}  # may change when a training resumes
+# may change when a training resumes; with another number of processes it would skip other pairs than it has read
+FREE = {"save_every", "test"}
 
 
 def train(settings: PairClassifierSettings) -> Path:
@@ -45,6 +46,7 @@ def train(settings: PairClassifierSettings) -> Path:
         OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
+    settings = replace(settings, processes=processes().num_processes)  # as `accelerate launch` started them
     session = begin(settings, ("parabank", "task", "test"), ("base_model", "encoder"), FREE, "model")
     for path in settings.test:
         read_task(path, settings.columns, settings.scored)
@@ -132,7 +134,7 @@ def _output_layer_seed(settings: PairClassifierSettings) -> int:
 
 def _public_settings(settings: PairClassifierSettings) -> dict:
     """The settings for the record, without those of the machine, and with only the names of local files."""
-    record = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
+    record = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "processes", "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):
         value = record[name]
         record[name] = Path(value).name if value and Path(value).exists() else value

@@ -18,6 +18,7 @@ from transformers import (
     EarlyStoppingCallback,
     EvalPrediction,
     GenerationConfig,
+    MarianTokenizer,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Seq2SeqTrainingArguments,
@@ -32,7 +33,7 @@ from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
-from toolkit.models.trainer_arguments import KEPT
+from toolkit.models.trainer_arguments import KEPT, ResumeCallback
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.form import is_marked
 from toolkit.paraphraser.settings import ParaphraserTraining
@@ -99,7 +100,7 @@ def train(settings: ParaphraserTraining) -> Path:
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=checkpoint)
         if settings.average > 1:
-            _average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
+            _average(trainer, _last_checkpoints(settings))
         if state.is_main_process:
             _save(session, trainer, tokenizer, settings, text, other_figures)
     return folder
@@ -116,11 +117,13 @@ def _begin(
         size = SIZES[str(settings.size)]
         folder = Path(settings.output_dir, TOKENIZER)
         with state.main_process_first():
-            if not (folder / "source.spm").exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                texts = (text for pair in pairs for text in (pair.text, pair.output))
-                train_pieces(texts, folder / "source.spm", size.vocabulary, seed=settings.seed)
-            tokenizer = marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
+            if state.is_main_process:  # the others read what it has written
+                if not (folder / "source.spm").exists():
+                    folder.mkdir(parents=True, exist_ok=True)
+                    texts = (text for pair in pairs for text in (pair.text, pair.output))
+                    train_pieces(texts, folder / "source.spm", size.vocabulary, seed=settings.seed)
+                marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
+            tokenizer = MarianTokenizer.from_pretrained(folder)
         model = new_model(size, len(tokenizer), len(tokenizer), dropout=0.1)
         model.generation_config = GenerationConfig.from_model_config(model.config)
     if state.device.type == "cpu":
@@ -171,8 +174,9 @@ def _new_trainer(
         validation,
         compute_metrics=lambda prediction: _held_out_ibleu(prediction, tokenizer, inputs, references, settings),
         callbacks=[
+            ResumeCallback(),
             *([_EvaluateAtEnd()] if validation else []),
-            *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
+            *([_EarlyStopping(settings.patience)] if settings.patience else []),
         ],
     )
     trainer.batches, trainer.smoothing = batches, settings.label_smoothing
@@ -203,6 +207,20 @@ class _EvaluateAtEnd(TrainerCallback):
         """Ask for an evaluation if this was the last step."""
         if state.global_step >= state.max_steps:
             control.should_evaluate = True
+        return control
+
+
+class _EarlyStopping(EarlyStoppingCallback):
+    """The library's, which counts anew after a training is resumed; this one counts the checkpoints before it, too."""
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        """Count the measured checkpoints since the best, and end a training that had ended."""
+        figures = [entry["eval_ibleu"] for entry in state.log_history if "eval_ibleu" in entry]
+        if figures:
+            self.early_stopping_patience_counter = len(figures) - 1 - figures.index(max(figures))
+        control.should_training_stop = self.early_stopping_patience_counter >= self.early_stopping_patience
         return control
 
 
@@ -263,6 +281,11 @@ def _held_out_ibleu(
     return {"ibleu": ibleu, "bleu": bleu, "input_bleu": input_bleu}
 
 
+def _last_checkpoints(settings: ParaphraserTraining) -> list[str]:
+    """The checkpoints whose weights are averaged; fewer than `average` where --patience ended the training early."""
+    return whole_checkpoints(Path(settings.output_dir, CHECKPOINTS))[-settings.average :]
+
+
 def _average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
     """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
@@ -309,7 +332,7 @@ def _training_record(
         if "eval_ibleu" in entry
     ]
     if is_averaged and held_out:
-        held_out[-1]["averaged"] = settings.average
+        held_out[-1]["averaged"] = len(_last_checkpoints(settings))
     return {
         "settings": asdict(settings),
         "parameters": parameters,

@@ -22,13 +22,13 @@ from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.precision import default_device
-from toolkit.models.trainer_arguments import shared_options, trainer_arguments
+from toolkit.models.trainer_arguments import ResumeCallback, shared_options, trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.starters import shown_name
 from toolkit.system.extras import naming_extra
 from toolkit.train._held_out import outcome_beside
 from toolkit.train._session import CHECKPOINTS, begin
-from toolkit.train._transformer_loss import loss_for
+from toolkit.train._transformer_loss import loss_for, margin_labels
 from toolkit.train.encoder_pairs import Pairs, _training_pairs
 
 with naming_extra():
@@ -153,8 +153,9 @@ def _fit(
     trainer = SentenceTransformerTrainer(
         encoder,
         _training_arguments(settings, checkpoints),
-        Dataset.from_dict(texts | {"label": pairs.reference}),
+        Dataset.from_dict(texts | {"label": margin_labels(pairs) if settings.loss == "margin" else pairs.reference}),
         loss=loss_for(encoder, settings, state.num_processes > 1),
+        callbacks=[ResumeCallback()],
     )
     with writing(checkpoints):
         output = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
@@ -177,19 +178,20 @@ def _fit(
 
 
 def _negatives(pairs: Pairs) -> np.ndarray:
-    """A negative of each pair, as indices of texts: a hard one, or of a pair without one the positive of another.
+    """A negative of each pair, as indices of texts: a hard one, or of a pair without one the anchor of another.
 
-    The losses of the library want one of every pair. That of another pair is the positive of the next pair of another
-    reference.
+    The losses of the library want one of every pair. That of another pair is the anchor of the next pair of another
+    reference: no batch has two equal texts, so it never stands beside a pair of its own reference. The margin loss does
+    not use it (`margin_labels`).
     """
     numbers = np.arange(len(pairs))
     negatives = pairs.negatives_of(numbers, 0)
     is_last = np.append(pairs.reference[1:] != pairs.reference[:-1], pairs.reference[-1:] != pairs.reference[:1])
     ends = np.flatnonzero(is_last)
     if len(ends):
-        nexts = (np.append(ends, ends[0])[np.searchsorted(ends, numbers)] + 1) % len(pairs)
-        return np.where(negatives >= 0, negatives, pairs.positive[nexts])
-    return np.where(negatives >= 0, negatives, pairs.positive[negatives.argmax()])
+        next_pairs = (np.append(ends, ends[0])[np.searchsorted(ends, numbers)] + 1) % len(pairs)
+        return np.where(negatives >= 0, negatives, pairs.anchor[next_pairs])
+    return np.where(negatives >= 0, negatives, pairs.anchor[negatives.argmax()])
 
 
 def _training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:

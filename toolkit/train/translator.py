@@ -85,7 +85,9 @@ def _fit(settings: TrainingSettings, session: Session, base: tuple[MarianMTModel
     with accelerator.main_process_first():
         counts = prepare(settings)
     with accelerator.main_process_first():
-        tokenizer = _saved_tokenizer(settings, session, base[1] if base else None)
+        if accelerator.is_main_process:  # the others read what it has written
+            _save_tokenizer(settings, session, base[1] if base else None)
+        tokenizer = MarianTokenizer.from_pretrained(session.model)
     pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
     text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
     training = _begin(settings, accelerator, text, base[0] if base else None)
@@ -96,13 +98,13 @@ def _fit(settings: TrainingSettings, session: Session, base: tuple[MarianMTModel
         _save(session, training, tokenizer, counts)
 
 
-def _saved_tokenizer(settings: TrainingSettings, session: Session, base: MarianTokenizer | None) -> MarianTokenizer:
-    """The tokenizer of the pieces that were trained, or of the base model, saved in the folder of the model."""
+def _save_tokenizer(settings: TrainingSettings, session: Session, base: MarianTokenizer | None) -> None:
+    """Save the tokenizer of the pieces that were trained, or of the base model, in the folder of the model."""
     if base is not None:
         base.save_pretrained(session.model)
-        return base
+        return
     source, target = "source.spm", "source.spm" if SIZES[str(settings.size)].joint else "target.spm"
-    return marian_tokenizer(session.folder / source, session.folder / target, session.model)
+    marian_tokenizer(session.folder / source, session.folder / target, session.model)
 
 
 def _begin(
@@ -179,7 +181,8 @@ def _keep_better_weights(
     loss_module = TranslationLoss(model, 0.0)
     last_weights = {name: tensor.clone() for name, tensor in loss_module.state_dict().items()}
     held_out = {"last": likelihood(loss_module, text, settings)}
-    loss_module.load_state_dict(average_weights(checkpoints), strict=False)
+    names = loss_module.load_state_dict(average_weights(checkpoints), strict=False)
+    assert not names.unexpected_keys, "a checkpoint has other weights than its model"
     held_out["average"] = likelihood(loss_module, text, settings)
     if held_out["last"] < held_out["average"]:
         loss_module.load_state_dict(last_weights)

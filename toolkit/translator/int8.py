@@ -68,7 +68,9 @@ def advice(dtype: str, device: torch.device) -> str | None:
     if device.type != "cpu" or has_bfloat16(device):
         return None
     if dtype == "auto" and has_int8():
-        return "this processor has no bfloat16, so the translator decodes in float32; --dtype int8 is faster here"
+        return (
+            "this processor has no bfloat16, so the translator decodes in float32; --dtype int8 makes large ones faster"
+        )
     if dtype == "bfloat16":
         return "this processor has no bfloat16 and only imitates it; --dtype auto is faster here"
     return None

@@ -40,6 +40,7 @@ MACROLANGUAGES: dict[str, str] = dict(
 # codes that include others, and older codes
 ALSO = {"sh": ("hr", "bs", "sr"), "no": ("nb", "nn"), "iw": ("he",), "in": ("id",), "ji": ("yi",)}
 NLLB_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
+TARGET_TAG = re.compile(r"<2[a-z]{2,3}(_\w+)?>")
 
 
 def _language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
@@ -139,6 +140,25 @@ def _may_be(model_lang: str | None, expected_lang: str | None) -> bool:
         or expected_lang in ALSO.get(model_lang, ())
         or model_lang in ALSO.get(expected_lang, ())
     )
+
+
+def _target_tag(tokenizer: PreTrainedTokenizerBase, lang: str | None, name: str) -> str:
+    """What a T5 model of many languages (MADLAD-400) reads before a source: "<2de> "; "" of a model without such tags.
+
+    Args:
+        tokenizer: Of the checkpoint.
+        lang: Language that it writes (ISO 639-1).
+        name: Name of the checkpoint, for errors.
+
+    Raises:
+        ValueError: The model has such tags, and the language is not given or has none.
+    """
+    tags = {token for token in tokenizer.get_vocab() if TARGET_TAG.fullmatch(token)}
+    if not tags:
+        return ""
+    if f"<2{lang}>" not in tags:
+        raise ValueError(f"wanted lang, one of the {len(tags)} languages that {name!r} has tags for, got {lang}")
+    return f"<2{lang}> "
 
 
 def _task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:

@@ -40,6 +40,7 @@ from toolkit.translator.languages import (
     _marian_codes,
     _marian_language_token,
     _own_code,
+    _target_tag,
     _task_prefix,
     check_stated,
 )
@@ -127,10 +128,9 @@ def _load_hub_translator(
         source, target = pieces_of(tokenizer, _marian_language_token(tokenizer, lang, name))
     else:
         set_languages(model, tokenizer, source_lang, lang, name)
-        task = _task_prefix(model.config, source_lang, lang, name)
-        source, target = hub_pieces(
-            tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
-        )
+        task = _target_tag(tokenizer, lang, name) or _task_prefix(model.config, source_lang, lang, name)
+        vocabulary = model.config.get_text_config(decoder=True).vocab_size
+        source, target = hub_pieces(tokenizer, model.generation_config.forced_bos_token_id, task, vocabulary)
     check_token_ids(model, max(source.names), max(target.names), name)
     return model, source, target
 

@@ -19,18 +19,18 @@ if find_spec("nlpaug"):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    found, about = prepare(tmp_path_factory.mktemp("models"), "starter", TEXTS, 0)
+    engine_models, about = prepare(tmp_path_factory.mktemp("models"), "starter", TEXTS, 0)
     assert about["masked_parameters"] > 3_000_000
-    return found
+    return engine_models
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_gives_new_rows(models, name):
     job = engines.Job(models, True, TEXTS[:12], 2, 1, 1, 0)
-    found = ENGINES[name](job, name)
-    assert found["rows"] == 12 and 0.5 < found["new_rows_of_a_row"] <= 2
-    assert all(isinstance(one, str) and one for one in found["examples"])
+    figures = ENGINES[name](job, name)
+    assert figures["rows"] == 12 and 0.5 < figures["new_rows_of_a_row"] <= 2
+    assert all(isinstance(text, str) and text for text in figures["examples"])
 
 
 def test_a_masked_model_fills_masks(tmp_path):

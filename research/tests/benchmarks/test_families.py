@@ -40,20 +40,20 @@ def test_every_sample_of_both_engines_has_the_greatest_length(checkpoint, tmp_pa
     model, sources = tiny_model(checkpoint)
     model.save_pretrained(tmp_path / "hf")
     job = Job(tmp_path, sources, [[], []], 10, 10, TOKENS, 2, torch.get_num_threads(), 1, 0)
-    found = ours(job, "float32") | generate(job, "float32")
+    figures = ours(job, "float32") | generate(job, "float32")
     for name in ("ours_float32", "generate_fp32"):
-        assert found[name]["mean_tokens"] == found[name]["longest"] == TOKENS
-    assert 1.0 < found["ours_float32"]["tokens_per_row"] < TOKENS
+        assert figures[name]["mean_tokens"] == figures[name]["longest"] == TOKENS
+    assert 1.0 < figures["ours_float32"]["tokens_per_row"] < TOKENS
 
 
 @pytest.mark.parametrize("checkpoint", family_models.SIZES)
 def test_generate_draws_a_token_more_where_the_first_is_forced(checkpoint, tmp_path: Path, monkeypatch):
     model, sources = tiny_model(checkpoint)
     monkeypatch.setattr(engines, "load", lambda job, dtype: model)
-    with mock.patch.object(model, "generate", wraps=model.generate) as called:
+    with mock.patch.object(model, "generate", wraps=model.generate) as spy:
         engines.generate(Job(tmp_path, sources, [[], []], 5, 10, TOKENS, 2, torch.get_num_threads(), 1, 0), "float32")
     forced = "mbart" in checkpoint or "nllb" in checkpoint
-    assert called.call_args.kwargs["max_new_tokens"] == TOKENS + forced
+    assert spy.call_args.kwargs["max_new_tokens"] == TOKENS + forced
 
 
 def test_the_families_are_those_of_the_sizes_and_the_starters_ids_fit_into_each():
@@ -65,7 +65,7 @@ def test_the_families_are_those_of_the_sizes_and_the_starters_ids_fit_into_each(
 
 def test_the_table_has_a_line_for_each_family():
     engine = {"tokens_per_second": 20.0, "tokens_per_row": 2.5, "peak_megabytes": 1000.0}
-    found = {"ours": engine, "generate_bf16": engine | {"tokens_per_second": 8.0}}
-    results = {"t5": {"model": {"sizes_of": "google-t5/t5-base", "entropy": 0.71}, **found}}
+    measurements = {"ours": engine, "generate_bf16": engine | {"tokens_per_second": 8.0}}
+    results = {"t5": {"model": {"sizes_of": "google-t5/t5-base", "entropy": 0.71}, **measurements}}
     last = bench_families.markdown(results, bench_families.engines(False)).splitlines()[-1]
     assert last == "| google-t5/t5-base | 20 | 8 | 2.50 | 2.50 | 0.71 | 1,000 / 1,000 |"

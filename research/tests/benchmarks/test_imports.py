@@ -13,5 +13,5 @@ PROGRAMS = sorted(path.stem for path in (ROOT / "research" / "benchmarks").glob(
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_benchmark_starts_without_the_toolkit_and_without_torch(program):
     code = f"import sys, research.benchmarks.{program}; print(*{{'toolkit', 'torch', 'numpy'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == ""

@@ -56,7 +56,7 @@ def test_another_checkout_does_the_same_work_by_its_own_engine(tmp_path: Path):
     opus_size.fit_length(model, sources, 5, 10)
     model.save_pretrained(tmp_path / "hf")
     job = Job(tmp_path, sources, [[], []], 10, 10, 10, 2, 1, 1, 0)
-    found = bench_lengths.run(job, ["ours_float32"], ROOT)
-    assert list(found) == ["ours_float32", "ours_float32_constrained", "before_float32"]
-    assert found["before_float32"]["mean_tokens"] == found["ours_float32"]["mean_tokens"]
-    assert found["before_float32"]["tokens_per_row"] == found["ours_float32"]["tokens_per_row"]
+    figures = bench_lengths.run(job, ["ours_float32"], ROOT)
+    assert list(figures) == ["ours_float32", "ours_float32_constrained", "before_float32"]
+    assert figures["before_float32"]["mean_tokens"] == figures["ours_float32"]["mean_tokens"]
+    assert figures["before_float32"]["tokens_per_row"] == figures["ours_float32"]["tokens_per_row"]

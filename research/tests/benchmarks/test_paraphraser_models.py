@@ -34,7 +34,7 @@ def test_outputs_are_as_long_as_the_texts_and_all_engines_give_some(checkpoint, 
     except ModuleNotFoundError:  # the tests' extra is without CTranslate2
         pass
     for name, engine in engines.items():
-        found = engine(job, name)
-        assert found["texts"] == (2 if name == "one_by_one" else 6)
-        assert 1 < found["outputs_of_a_text"] <= N
-        assert all(len(set(some)) == len(some) for some in found["examples"].values())
+        figures = engine(job, name)
+        assert figures["texts"] == (2 if name == "one_by_one" else 6)
+        assert 1 < figures["outputs_of_a_text"] <= N
+        assert all(len(set(texts)) == len(texts) for texts in figures["examples"].values())

@@ -11,20 +11,20 @@ from research.reports import figures, report
 from research.reports.child import in_child
 
 
-def options(*given: str) -> argparse.Namespace:
+def options(*arguments: str) -> argparse.Namespace:
     """The options of a benchmark that has engines."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--engines", nargs="+")
     processor.add_limit(parser)
-    return parser.parse_args(given)
+    return parser.parse_args(arguments)
 
 
 @pytest.fixture
 def environment(monkeypatch):
     """Environment variables that are as before after the test, without limits."""
-    kept = {name: value for name, value in os.environ.items() if name not in report.LIMITS}
-    monkeypatch.setattr(os, "environ", kept)
-    return kept
+    variables = {name: value for name, value in os.environ.items() if name not in report.LIMITS}
+    monkeypatch.setattr(os, "environ", variables)
+    return variables
 
 
 def test_the_option_limits_what_it_says_and_the_report_names_it(environment):
@@ -32,12 +32,12 @@ def test_the_option_limits_what_it_says_and_the_report_names_it(environment):
     whole = report.machine()
     assert whole["limits"] == {}
     processor.apply_option(options("--without_bfloat16"))
-    found = report.machine()
+    machine = report.machine()
     limits = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "MKL_ENABLE_INSTRUCTIONS": "AVX512_E1"}
-    assert found["limits"] == processor.LIMITS["vnni"] == limits
-    said = figures.measured([("", {"machine": whole}), (", without bfloat16", {"machine": found})])
-    named = " and ".join(f"`{name}={value}`" for name, value in limits.items())
-    assert said.endswith(f" Without bfloat16: all engines ran with {named}.")
+    assert machine["limits"] == processor.LIMITS["vnni"] == limits
+    sentence = figures.measured([("", {"machine": whole}), (", without bfloat16", {"machine": machine})])
+    assignments = " and ".join(f"`{name}={value}`" for name, value in limits.items())
+    assert sentence.endswith(f" Without bfloat16: all engines ran with {assignments}.")
     assert "Without" not in figures.measured([("", {"machine": whole})])
 
 
@@ -64,12 +64,14 @@ def test_engines_without_instructions_are_left_out_unless_they_are_named(monkeyp
 
 def test_engines_of_bfloat16_are_left_out_and_refused(monkeypatch):
     with_flags(monkeypatch, "avx512f", "avx512_vnni", "avx512_bf16")
-    every, some = ["ours", "ours_int8", "generate_bf16"], ["ours", "generate_bf16"]
-    assert processor.chosen_engines(options(), every, some) == every
-    assert processor.chosen_engines(options("--without_bfloat16"), every, some) == ["ours_int8"]
-    assert processor.chosen_engines(options("--engines", "ours"), every, some) == ["ours"]
+    engines, bfloat16_engines = ["ours", "ours_int8", "generate_bf16"], ["ours", "generate_bf16"]
+    assert processor.chosen_engines(options(), engines, bfloat16_engines) == engines
+    assert processor.chosen_engines(options("--without_bfloat16"), engines, bfloat16_engines) == ["ours_int8"]
+    assert processor.chosen_engines(options("--engines", "ours"), engines, bfloat16_engines) == ["ours"]
     with pytest.raises(SystemExit, match="wanted engines without bfloat16, got ours: leave out them or"):
-        processor.chosen_engines(options("--without_bfloat16", "--engines", "ours", "ours_int8"), every, some)
+        processor.chosen_engines(
+            options("--without_bfloat16", "--engines", "ours", "ours_int8"), engines, bfloat16_engines
+        )
 
 
 def test_every_arithmetic_of_ours_has_its_ratios():

@@ -54,6 +54,6 @@ def test_every_time_a_line_is_another_row_with_the_same_texts(built):
 
 def test_the_time_of_look_ups_and_of_loading_is_not_counted(built):
     *_, seconds = built
-    for found in seconds:
-        assert {"merging", "detokenising", "segmenting", "clustering", "writing"} < set(found) - set(NOT_COUNTED)
-        assert found[MODELS] > 0 and set(NOT_COUNTED) <= set(found)
+    for stages in seconds:
+        assert {"merging", "detokenising", "segmenting", "clustering", "writing"} < set(stages) - set(NOT_COUNTED)
+        assert stages[MODELS] > 0 and set(NOT_COUNTED) <= set(stages)

@@ -42,17 +42,17 @@ def test_a_function_that_yields_nothing_is_timed_too(clock):
 
 
 def test_rows_that_warm_up_count_for_no_stage_and_stay_as_they_were(clock):
-    said = []
+    copies = []
 
     def pipeline(rows, seconds):
         for row in clock.watched("sampling", slow)(iter(rows), seconds):
-            said.append(row)
+            copies.append(row)
             yield row
 
     warmed = clock.warmed(pipeline)
     assert list(warmed(ROWS, 1)) == ROWS and list(warmed(ROWS[:2], 1)) == ROWS[:2]
     assert clock.seconds["sampling"] == 8 and clock.seconds[WARMING] == 4
-    assert not any(one is other for one, other in zip(said[:4], ROWS, strict=False)), "warmed up on the rows themselves"
+    assert not any(copy is row for copy, row in zip(copies[:4], ROWS, strict=False)), "warmed up on the rows themselves"
 
 
 def test_every_function_that_is_watched_is_there():

@@ -39,9 +39,9 @@ def test_a_thesaurus_and_stop_words_are_read(tmp_path):
 
 @pytest.mark.parametrize("rule", [eda.eda, eda.wordnet])
 def test_copies_differ_from_the_text_and_from_each_other_and_are_the_seeds(rule):
-    found = rule(TEXT, 3, THESAURUS, {"is"}, 0)
-    assert 1 < len(found) <= 3 and len(set(found)) == len(found) and TEXT not in found
-    assert rule(TEXT, 3, THESAURUS, {"is"}, 0) == found
+    texts = rule(TEXT, 3, THESAURUS, {"is"}, 0)
+    assert 1 < len(texts) <= 3 and len(set(texts)) == len(texts) and TEXT not in texts
+    assert rule(TEXT, 3, THESAURUS, {"is"}, 0) == texts
     assert rule("a", 2, {}, set(), 0) == []
 
 
@@ -77,9 +77,9 @@ def test_new_texts_are_made_once(tmp_path):
         return [[f"{text}!", f"{text}?"] for text in texts]
 
     for _ in range(2):
-        found = pool(tmp_path / "pools" / "one.json", ["a", "b"], make)
+        new_texts = pool(tmp_path / "pools" / "one.json", ["a", "b"], make)
     assert calls == [2]
-    rows = from_pool(found, 1)(Dataset.from_dict({"text": ["b"], "label": [4]}), 0)
+    rows = from_pool(new_texts, 1)(Dataset.from_dict({"text": ["b"], "label": [4]}), 0)
     assert rows.to_list() == [{"text": "b", "label": 4}, {"text": "b!", "label": 4}]
 
 

@@ -21,20 +21,20 @@ def test_no_seed_trains_on_a_sentence_of_the_test(tmp_path):
     write(tmp_path, "validation", pairs[10:20])
     test = held_out(tmp_path, 2, 30, 40)
     draws = [drawn(tmp_path, seed, 30, 40) for seed in range(2)]
-    for bitext, others in draws:
-        assert (len(bitext), len(others)) == (30, 40) and not set(bitext) & set(others)
-    trained = [pair for draw in draws for part in draw for pair in part]
+    for bitext, rest in draws:
+        assert (len(bitext), len(rest)) == (30, 40) and not set(bitext) & set(rest)
+    training_pairs = [pair for draw in draws for part in draw for pair in part]
     assert len(test) > 20
-    assert not {english for _, english in test} & {english for _, english in trained}
-    assert not {german for german, _ in test} & {german for german, _ in trained}
-    assert not {english for _, english in trained} & {english for _, english in pairs[:20]}
+    assert not {english for _, english in test} & {english for _, english in training_pairs}
+    assert not {german for german, _ in test} & {german for german, _ in training_pairs}
+    assert not {english for _, english in training_pairs} & {english for _, english in pairs[:20]}
     assert drawn(tmp_path, 0, 30, 40) == draws[0] != draws[1]
 
 
 def test_arms_differ_in_their_synthetic_pairs_alone():
     folder, synthetic = Path("0"), Path("0/synthetic.tsv")
-    found = {arm: added(folder, arm, synthetic, 20, 90) for arm in ARMS}
-    assert found == {
+    settings = {arm: added(folder, arm, synthetic, 20, 90) for arm in ARMS}
+    assert settings == {
         BITEXT: {},
         "mixed": {"synthetic": ["0/synthetic.tsv"], "upsample": 1},
         "upsampled": {"synthetic": ["0/synthetic.tsv"], "upsample": 4},

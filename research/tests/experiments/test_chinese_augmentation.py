@@ -7,13 +7,13 @@ from tests.augmentation.fake import Rotations
 
 
 def write(path, records):
-    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
     return rows(path)
 
 
 def test_rows_have_numbers_and_keywords_as_a_text(tmp_path):
-    some = [{"id": 7, "abst": "用 新 方法", "keyword": ["方法", "新"], "label": "1"}]
-    assert write(tmp_path / "csl.json", some)[0] == {
+    records = [{"id": 7, "abst": "用 新 方法", "keyword": ["方法", "新"], "label": "1"}]
+    assert write(tmp_path / "csl.json", records)[0] == {
         "abst": "用 新 方法", "keyword": ["方法", "新"], "keywords": "方法 新", "label": "1", "number": 0
     }  # fmt: skip
 

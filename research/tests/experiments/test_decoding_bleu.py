@@ -12,9 +12,9 @@ def row(*candidates: Candidate) -> Row:
 
 
 def test_the_best_in_both_directions_or_the_only_one():
-    both = {"forward_tokens": 1, "backward_tokens": 1}
-    near = Candidate("near", "sample", scores=Scores(forward_logprob=-1, backward_logprob=-1, **both))
-    far = Candidate("far", "sample", scores=Scores(forward_logprob=-0.5, backward_logprob=-9, **both))
+    tokens = {"forward_tokens": 1, "backward_tokens": 1}
+    near = Candidate("near", "sample", scores=Scores(forward_logprob=-1, backward_logprob=-1, **tokens))
+    far = Candidate("far", "sample", scores=Scores(forward_logprob=-0.5, backward_logprob=-9, **tokens))
     assert best_text(row(far, near)) == "near" and best_text(row(Candidate("only", "beam"))) == "only"
     assert best_text(row(Candidate("cut", "sample", reason="unfinished"))) == ""
 
@@ -30,7 +30,7 @@ def test_a_word_of_the_reference_is_forbidden():
     forward, backward = (tiny.translator(name) for name in ("de-en", "en-de"))
     pairs = tiny.pairs(4)
     rows = [Row(f"{n}", "a", german, "de", english, "en", "") for n, (german, english) in enumerate(pairs)]
-    for done, (_, english) in zip(one_forbidden(rows, forward, backward, 0), pairs, strict=True):
-        for candidate in done.candidates:
+    for result, (_, english) in zip(one_forbidden(rows, forward, backward, 0), pairs, strict=True):
+        for candidate in result.candidates:
             (word,) = candidate.origins[0].negative
             assert word in english

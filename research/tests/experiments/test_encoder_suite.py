@@ -23,8 +23,8 @@ def test_pairs_that_were_not_judged_or_are_too_near_do_not_count(tmp_path):
 def test_errors_are_percentages_of_the_sets_that_are_there(tmp_path):
     write(tmp_path / "amr_true_paraphrases.tsv", ("sentence1", "sentence2"), ("dog", "hound"), ("dog", "cat"))
     write(tmp_path / "ms-mrpc.tsv", ("sentence1", "sentence2", "label"), ("dog", "dog", "1"), ("dog", "hound", "0"))
-    found = errors(word_encoder(WORDS), tmp_path, 0.5)
-    assert found == {"Classify!": {"MRPC": 50.0}, "Maximize!": {"TRUE": 50.0}}
+    percentages = errors(word_encoder(WORDS), tmp_path, 0.5)
+    assert percentages == {"Classify!": {"MRPC": 50.0}, "Maximize!": {"TRUE": 50.0}}
 
 
 def test_mrpc_is_read_with_its_labels(tmp_path):

@@ -10,8 +10,8 @@ from research.experiments.human_packs import references_that_tell, write_pairs
 
 def test_as_many_references_as_said_find_the_difference_in_four_of_five_samples():
     count, chance = references_that_tell(20, 4), random.Random(0)
-    found = [ttest_1samp([chance.gauss(4, 20) for _ in range(count)], 0).pvalue < 0.05 for _ in range(600)]
-    assert 0.75 < statistics.fmean(found) < 0.85
+    results = [ttest_1samp([chance.gauss(4, 20) for _ in range(count)], 0).pvalue < 0.05 for _ in range(600)]
+    assert 0.75 < statistics.fmean(results) < 0.85
     assert references_that_tell(20, 2) > 3.9 * count
 
 

@@ -19,5 +19,5 @@ def test_the_judge_reads_trees_as_scikit_learn_does():
     expected = model.predict_proba(values[:50])[:, 1]
     for (semantic, ratio), probability in zip(values[:50].tolist(), expected, strict=True):
         scores = Scores(semantic=semantic, edit_ratio=ratio)
-        found = judge.probability("A text.", Candidate("Another.", "beam", scores=scores))
-        assert found == pytest.approx((0.5 + probability) / 2, abs=1e-4)
+        result = judge.probability("A text.", Candidate("Another.", "beam", scores=scores))
+        assert result == pytest.approx((0.5 + probability) / 2, abs=1e-4)

@@ -23,7 +23,7 @@ def write_judgments(folder: Path) -> Path:
     for name, records in lines.items():
         with gzip.open(folder / f"{name}.tsv.gz", "wt", encoding="utf-8") as file:
             start = "0\t5\t" if name == "candidates" else ""
-            file.write("\n".join([heads[name], *(start + one for one in records)]) + "\n")
+            file.write("\n".join([heads[name], *(start + record for record in records)]) + "\n")
     return folder
 
 
@@ -37,8 +37,8 @@ def test_the_files_quotes_are_not_the_texts(tmp_path):
 
 def test_oracles_by_what_people_gave(tmp_path):
     against, between = judged_table.oracles(write_judgments(tmp_path))
-    assert {name: found["score"] for name, found in against.items()} == {"max": 85, "median": 35, "min": 7.5}
-    assert {name: found["grammatical"] for name, found in against.items()} == {"max": 100, "median": 50, "min": 0}
+    assert {name: figures["score"] for name, figures in against.items()} == {"max": 85, "median": 35, "min": 7.5}
+    assert {name: figures["grammatical"] for name, figures in against.items()} == {"max": 100, "median": 50, "min": 0}
     assert between["max / min"]["references"] == 2
 
 

@@ -23,28 +23,28 @@ OTHER = {
 
 def test_keywords_by_hand():
     """Theirs of both rows are six; ours are the first row's three without the clitic, and of the other row three."""
-    found = compare_keywords([ROW, OTHER])
+    figures = compare_keywords([ROW, OTHER])
     assert spaced("Wrigley 's  gum .") == "wrigley's gum."
-    ours_only, theirs_only = dict(found["ours_only"]), dict(found["theirs_only"])
+    ours_only, theirs_only = dict(figures["ours_only"]), dict(figures["theirs_only"])
     assert "well-known man" in ours_only and "man" in theirs_only
-    assert 0 < found["precision"] < 100 and 0 < found["recall"] < 100 and found["rows"] == 2
+    assert 0 < figures["precision"] < 100 and 0 < figures["recall"] < 100 and figures["rows"] == 2
     whole = compare_keywords([ROW | {"KW": ["chewed wrigley", "spearmint gum", "mouths still felt dry"]}])
     assert whole["f1"] == pytest.approx(100)
 
 
 def test_infilling_by_hand():
-    found = compare_infilling([ROW, OTHER])
-    assert (found["rows"], found["says_all"], found["same"], found["reordered"]) == (2, 50, 100, 100)
+    figures = compare_infilling([ROW, OTHER])
+    assert (figures["rows"], figures["says_all"], figures["same"], figures["reordered"]) == (2, 50, 100, 100)
 
 
 def test_choice_leaves_out_rows_whose_y_is_among_the_five():
     options = argparse.Namespace(encoder="starter/encoder", fluency_model="starter/infiller")
-    found = compare_choice([ROW, ROW | {"X": "they chewed gum."}, OTHER], options)
-    assert found["y_among_the_five"] == pytest.approx(100 / 3) and found["rows"] == 3
-    for shares in found["y_above_the_five"].values():
+    figures = compare_choice([ROW, ROW | {"X": "they chewed gum."}, OTHER], options)
+    assert figures["y_among_the_five"] == pytest.approx(100 / 3) and figures["rows"] == 3
+    for shares in figures["y_above_the_five"].values():
         assert set(shares) >= {"semantic score alone", "the run's weights", "fitted weights"}
         assert all(share in (0, 50, 100) for share in shares.values())
-    assert -1 <= found["spearman_semantic"] <= 1 and found["spearman_rows"] == 3
+    assert -1 <= figures["spearman_semantic"] <= 1 and figures["spearman_rows"] == 3
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_the_next_best_is_counted_after_the_guards():
         Candidate("He isn't.", "infill", scores=Scores(ranking=1.0)),
         Candidate("Not ranked.", "infill", reason="copy"),
     ]
-    found = count([row], {})
-    assert found["references"] == 1 and best(row.candidates[:3]) is row.candidates[0] and best([]) is None
-    before, after = found["before the guards"], found["after the guards"]
+    figures = count([row], {})
+    assert figures["references"] == 1 and best(row.candidates[:3]) is row.candidates[0] and best([]) is None
+    before, after = figures["before the guards"], figures["after the guards"]
     assert before == {"paraphrases": 1, "errors": dict.fromkeys(KINDS, 0) | {"negation": 1}}
     assert after == {"paraphrases": 1, "errors": dict.fromkeys(KINDS, 0)}

@@ -21,7 +21,7 @@ NOUNS = ["dog", "cat", "bird", "horse", "child", "man", "woman", "boat", "train"
 
 def row(number: int, text: str, score: float) -> Row:
     scores = Scores(-float(number), 4, semantic=score, trigram_overlap=1 - score)
-    said = Candidate(text, "beam", rank=0, scores=scores)
+    candidate = Candidate(text, "beam", rank=0, scores=scores)
     return Row(
         f"demo-{number}",
         "demo",
@@ -30,7 +30,7 @@ def row(number: int, text: str, score: float) -> Row:
         f"The {NOUNS[number % 10]} sees me {number} times.",
         "en",
         "train",
-        candidates=[said],
+        candidates=[candidate],
     )
 
 
@@ -38,8 +38,8 @@ def row(number: int, text: str, score: float) -> Row:
 def shards(tmp_path):
     """Forty pairs, every fourth a copy but for case and punctuation; the scores rise with the number."""
     rows = [row(n, f"I am seen by the {NOUNS[n % 10]}.", n / 40) for n in range(40)]
-    for one in rows[::4]:
-        one.candidates[0].text = one.reference.upper().rstrip(".") + "!"
+    for copy in rows[::4]:
+        copy.candidates[0].text = copy.reference.upper().rstrip(".") + "!"
     return write_run(tmp_path / "demo-paranmt.shards", rows, shard_rows=7)
 
 
@@ -47,8 +47,8 @@ def shards(tmp_path):
 def judge(tmp_path):
     path = tmp_path / "sts-dev.csv"
     lines = [
-        f"o\ts\t1\t{n}\t{n % 6}\tThe {one} sees.\tThe {other} is seen.\n"
-        for n, (one, other) in enumerate(itertools.pairwise(NOUNS))
+        f"o\ts\t1\t{n}\t{n % 6}\tThe {first} sees.\tThe {second} is seen.\n"
+        for n, (first, second) in enumerate(itertools.pairwise(NOUNS))
     ]
     path.write_text("".join(lines))
 
@@ -64,24 +64,24 @@ def judge(tmp_path):
 
 def test_copies_are_left_out_before_the_pairs_are_ranked(shards):
     differing = tables.without_copies(shards)
-    rows = [one for shard in finished_shards(differing) for one in read_shard(shard)]
-    assert [one.candidates[0].reason for one in rows] == ["copy", None, None, None] * 10
-    assert all(one.paraphrases for shard in finished_shards(shards) for one in read_shard(shard))  # as they were
-    found = [tables.chosen(differing, DecileSettings("semantic", deciles)) for deciles in tables.fifths()]
-    assert [len(pairs) for pairs in found] == [6] * 5
-    numbers = [[int(pair.reference.removeprefix("demo-")) for pair in pairs] for pairs in found]
+    rows = [record for shard in finished_shards(differing) for record in read_shard(shard)]
+    assert [record.candidates[0].reason for record in rows] == ["copy", None, None, None] * 10
+    assert all(record.paraphrases for shard in finished_shards(shards) for record in read_shard(shard))  # as they were
+    parts = [tables.chosen(differing, DecileSettings("semantic", deciles)) for deciles in tables.fifths()]
+    assert [len(pairs) for pairs in parts] == [6] * 5
+    numbers = [[int(pair.reference.removeprefix("demo-")) for pair in pairs] for pairs in parts]
     assert list(itertools.chain(*numbers)) == [n for n in range(40) if n % 4]  # lowest scores first
     by_overlap = tables.chosen(differing, DecileSettings("trigram_overlap", "9,10"))
-    assert [pair.reference for pair in by_overlap] == [pair.reference for pair in found[0]]
+    assert [pair.reference for pair in by_overlap] == [pair.reference for pair in parts[0]]
 
 
 def test_what_a_corpus_is_like(shards):
     rows = list(tables.rows_of(shards))
     pairs = tables.translated(rows)
     assert pairs[0].pair == TextPair("demo-1", "The cat sees me 1 times.", "I am seen by the cat.")
-    found = tables.statistics_of(rows, pairs)
-    assert (found["references"], found["copies"], found["length_mean"]) == (40, 10, 7)
-    assert found["paraphrase_score_mean"] == pytest.approx(sum(n / 40 for n in range(40) if n % 4) / 30)
+    statistics = tables.statistics_of(rows, pairs)
+    assert (statistics["references"], statistics["copies"], statistics["length_mean"]) == (40, 10, 7)
+    assert statistics["paraphrase_score_mean"] == pytest.approx(sum(n / 40 for n in range(40) if n % 4) / 30)
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_tables_end_to_end(shards, judge, tmp_path, capsys):
     assert sources["pairs"] == 15 and list(sources["corpora"]) == ["tatoeba", "news"]
     assert sources["corpora"]["news"]["models"]["WORD"]["pairs"] == 15
     assert sources["corpora"]["news"]["statistics"]["references"] == 20
-    assert {deciles: found["WORD"]["pairs"] for deciles, found in filters["parts"]["semantic"].items()} == {
+    assert {deciles: models["WORD"]["pairs"] for deciles, models in filters["parts"]["semantic"].items()} == {
         "1,2": 5, "3,4": 4, "5,6": 5, "7,8": 4, "9,10": 4,
     }  # fmt: skip
     assert filters["all"]["WORD"]["pairs"] == 4

@@ -35,20 +35,20 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_inputs_and_their_references(data):
-    found = {name: paraphraser_data.test_set(data, name, 10) for name in paraphraser_data.TESTS}
-    assert {one.text: one.references for one in found["QQP"]} == {
+    tests = {name: paraphraser_data.test_set(data, name, 10) for name in paraphraser_data.TESTS}
+    assert {example.text: example.references for example in tests["QQP"]} == {
         "How do I sing?": ("How can I sing?",),
         "Why is it cold?": ("What makes it cold?",),
     }
-    (dog,) = found["MSCOCO"]  # the cat has one reference only
+    (dog,) = tests["MSCOCO"]  # the cat has one reference only
     assert (dog.text, dog.references) == ("A dog.", ("dog 0", "dog 1", "dog 2", "dog 3"))
-    assert len(found["two references"]) == 2
+    assert len(tests["two references"]) == 2
 
 
 def test_nothing_of_a_test_is_chosen_or_trained_on(data):
     questions = paraphraser_data.validation_set(data, "questions", 10)
-    assert {one.text for one in questions} == {"Is it late?", "Where is Rome?"}
-    assert [one.text for one in paraphraser_data.validation_set(data, "news", 10)] == ["Hello."]
+    assert {example.text for example in questions} == {"Is it late?", "Where is Rome?"}
+    assert [example.text for example in paraphraser_data.validation_set(data, "news", 10)] == ["Hello."]
     assert paraphraser_data.domain_pairs(data, "MSCOCO", 10, 0) == [("A boy.", "A child.")]
     assert paraphraser_data.domain_pairs(data, "KQA Pro", 10, 0) == [("What is the city of X", "Which city has X?")]
     assert len(paraphraser_data.domain_pairs(data, "QQP", 1, 0)) == 1
@@ -68,16 +68,16 @@ def test_tokens_become_sentences(tokens, sentence):
 
 
 def test_the_corpora_have_the_same_references(data, tmp_path, monkeypatch):
-    made = {
+    parabanks = {
         "paranmt": {"I go.": "I walk.", "You go.": "You leave.", "A copy.": "a copy", "A dog.": "The dog."},
         "parabank": {"I go.": "I leave.", "You go.": "You run.", "A copy.": "One copy.", "A dog.": "One dog."},
         "parabank2": {"I go.": "I run.", "You go.": "You walk.", "A copy.": "Copied.", "A dog.": "Dogs.", "We.": "Us."},
     }
 
     def rows(folder):
-        for reference, text in made[folder].items():
-            said = [Candidate(text, "sample", rank=0)]
-            yield Row("a-1", "a", None, "de", reference, "en", "train", candidates=said)
+        for reference, text in parabanks[folder].items():
+            candidates = [Candidate(text, "sample", rank=0)]
+            yield Row("a-1", "a", None, "de", reference, "en", "train", candidates=candidates)
 
     monkeypatch.setattr(paraphraser_runs, "parabanks", lambda data, work, builders: {name: name for name in builders})
     monkeypatch.setattr(paraphraser_runs, "read_references", rows)

@@ -35,6 +35,6 @@ def test_copies_are_left_out_whatever_their_case_and_marks():
     references = {"a": "We will all go home.", "b": "She sings very well today."}
     texts = {"a": "we will all go home", "b": "She sings very well now."}
     run = dict.fromkeys(PAPER_BY_LENGTH, texts)
-    found = short_references(references, run, {"a", "b"})["ParaNMT"]
-    assert (found["texts"], found["copies"]) == (2, 1)
-    assert found["bleu_without_copies"] < found["bleu"]
+    figures = short_references(references, run, {"a", "b"})["ParaNMT"]
+    assert (figures["texts"], figures["copies"]) == (2, 1)
+    assert figures["bleu_without_copies"] < figures["bleu"]

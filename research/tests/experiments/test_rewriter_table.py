@@ -17,16 +17,16 @@ def test_figures_are_of_the_references_that_are_asked_for():
         (references["r-0"], texts["r-0"]): (0.5, 60.0),
         (references["r-1"], texts["r-1"]): (1.0, 90.0),
     }
-    found = rewriter_table.figures(references, texts, scores)
-    assert found["references"] == 2 and found["copies"] == 50
-    assert found["judgment"][0] == 75 and found["cosine"][0] == 0.75
-    assert 0 < found["bleu"] < 100
+    figures = rewriter_table.figures(references, texts, scores)
+    assert figures["references"] == 2 and figures["copies"] == 50
+    assert figures["judgment"][0] == 75 and figures["cosine"][0] == 0.75
+    assert 0 < figures["bleu"] < 100
 
 
 def test_the_outputs_of_all_systems_are_merged():
-    found = rewriter_table.merged(ROWS, load_translator("starter/de-en", "float32"))
-    assert [one["reference"] for one in found] == [row.reference for row in ROWS]
-    for one in found:
-        counts = [len(of) for of in one["outputs"].values()]
+    rows = rewriter_table.merged(ROWS, load_translator("starter/de-en", "float32"))
+    assert [row["reference"] for row in rows] == [row.reference for row in ROWS]
+    for row in rows:
+        counts = [len(of) for of in row["outputs"].values()]
         assert counts and min(counts) >= 1 and max(counts) > 1
-        assert all(1 <= number <= 34 for of in one["outputs"].values() for number in of)
+        assert all(1 <= number <= 34 for of in row["outputs"].values() for number in of)

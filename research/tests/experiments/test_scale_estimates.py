@@ -20,15 +20,15 @@ def test_operations_are_two_for_each_weight():
 
 def test_a_corpus_costs_its_rows_and_its_scoring():
     plain = Corpus(1000, 8, 5, 12, 0, 50, SIZE, None)
-    found = estimate(plain, 2e6)
-    assert found["rows"] == 1000 * 5 * 12 and found["share_of_scoring"] == 0 and found["gigabytes"] == 2
+    figures = estimate(plain, 2e6)
+    assert figures["rows"] == 1000 * 5 * 12 and figures["share_of_scoring"] == 0 and figures["gigabytes"] == 2
     source = 8 * (encoder_flops(SIZE) + cross_flops(SIZE))
-    assert found["operations"] == 1000 * (source + 60 * decoder_flops(SIZE))
-    high, low = found["hours"]["1 GPU"]
-    assert low == pytest.approx(4 * high) and high == pytest.approx(found["operations"] / (0.2 * PEAK) / 3600)
-    assert found["hours"]["8 GPU"][0] == pytest.approx(high / 8)
+    assert figures["operations"] == 1000 * (source + 60 * decoder_flops(SIZE))
+    high, low = figures["hours"]["1 GPU"]
+    assert low == pytest.approx(4 * high) and high == pytest.approx(figures["operations"] / (0.2 * PEAK) / 3600)
+    assert figures["hours"]["8 GPU"][0] == pytest.approx(high / 8)
     weights = 3 * 1200 + 2 * (1200 + 400) + 2 * 10 * 100
-    assert found["gpu_gigabytes"] == pytest.approx(2 * (weights + 50 * (2 * LONG + 10) * 2 * 2 * 10) / 1e9)
+    assert figures["gpu_gigabytes"] == pytest.approx(2 * (weights + 50 * (2 * LONG + 10) * 2 * 2 * 10) / 1e9)
     scored = estimate(replace(plain, scored=2, backward=SIZE), 1)
     read = 2 * (5 * (encoder_flops(SIZE) + cross_flops(SIZE)) + 8 * decoder_flops(SIZE))
-    assert scored["operations"] == pytest.approx(found["operations"] + 1000 * read)
+    assert scored["operations"] == pytest.approx(figures["operations"] + 1000 * read)

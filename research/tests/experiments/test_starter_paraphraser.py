@@ -16,12 +16,12 @@ COUNTS = Counter(word for pair in PAIRS for text in pair for word in set(words_i
 
 
 def test_a_new_word_stands_on_both_sides():
-    found = list(with_new_words(PAIRS, COUNTS, random.Random(0)))
-    assert 0 < len(found) < len(PAIRS) and not set(PAIRS).issuperset(found)
-    for one, other in found:
-        new, same = ({word for word in words_in(text) if word not in COUNTS} for text in (one, other))
+    pairs = list(with_new_words(PAIRS, COUNTS, random.Random(0)))
+    assert 0 < len(pairs) < len(PAIRS) and not set(PAIRS).issuperset(pairs)
+    for first, second in pairs:
+        new, same = ({word for word in words_in(text) if word not in COUNTS} for text in (first, second))
         assert new == same
-        assert re.sub(r"\w+", "", one) in {re.sub(r"\w+", "", old) for old, _ in PAIRS}, "the rest is as it was"
+        assert re.sub(r"\w+", "", first) in {re.sub(r"\w+", "", old) for old, _ in PAIRS}, "the rest is as it was"
 
 
 def test_what_is_replaced_and_by_what():
@@ -34,7 +34,7 @@ def test_what_is_replaced_and_by_what():
 
 
 def test_joined_pairs_are_one_sentence():
-    found = joined(PAIRS, COUNTS, random.Random(0))
-    assert found and all(text.endswith(".") and text.count(".") == 1 and "?" not in text for p in found for text in p)
+    pairs = joined(PAIRS, COUNTS, random.Random(0))
+    assert pairs and all(text.endswith(".") and text.count(".") == 1 and "?" not in text for p in pairs for text in p)
     texts = ["We like it.", "The garden is green.", "Tom left.", "I saw HW."]
     assert sentence(texts[:1] + texts[2:], [" and ", ", so "], COUNTS) == "We like it and Tom left, so I saw HW."

@@ -25,6 +25,6 @@ def test_an_adapter_in_float8_has_nearly_the_same_products(tmp_path):
 
 
 def test_held_out_texts_are_in_no_pair():
-    pairs, held = own_pairs(random.Random(0))
-    assert len(held) == 2 * HELD_OUT and len(pairs) % 3 == 0
-    assert not {text for text, _ in held} & {text for pair in pairs for text in pair}
+    pairs, held_out_texts = own_pairs(random.Random(0))
+    assert len(held_out_texts) == 2 * HELD_OUT and len(pairs) % 3 == 0
+    assert not {text for text, _ in held_out_texts} & {text for pair in pairs for text in pair}

@@ -28,13 +28,13 @@ def row(id: str, reference: str, *candidates: Candidate) -> Row:
     return Row(id, "demo", None, None, reference, "en", "test", candidates=list(candidates))
 
 
-def said(text: str, *origins: Origin, reason: str | None = None, rank: int | None = None) -> Candidate:
+def candidate(text: str, *origins: Origin, reason: str | None = None, rank: int | None = None) -> Candidate:
     return Candidate(text, "constrain", list(origins), rank=rank, reason=reason)
 
 
 def test_a_text_is_of_all_systems_that_reached_it():
-    shared = said("We leave.", Origin("17", negative=["go"]), Origin("28"), rank=1)
-    rows = [row("a", "We go.", said("We go.", Origin("34"), reason="copy"), shared)]
+    shared = candidate("We leave.", Origin("17", negative=["go"]), Origin("28"), rank=1)
+    rows = [row("a", "We go.", candidate("We go.", Origin("34"), reason="copy"), shared)]
     assert system_texts(rows, "17") == system_texts(rows, "28") == {"a": "We leave."}
     assert system_texts(rows, "34") == {"a": "We go."}  # a copy is what the system said
 
@@ -42,10 +42,15 @@ def test_a_text_is_of_all_systems_that_reached_it():
 def test_what_is_no_text_of_a_system():
     unmet = Origin("31", positive=["goes"], unmet=["goes"])
     rows = [
-        row("unmet", "We go.", said("We go on.", unmet, Origin("28"))),  # of 28, not of 31
-        row("refused", "We go.", said("We", Origin("31"), reason="unfinished"), said("", Origin("28"), reason="empty")),
+        row("unmet", "We go.", candidate("We go on.", unmet, Origin("28"))),  # of 28, not of 31
+        row(
+            "refused",
+            "We go.",
+            candidate("We", Origin("31"), reason="unfinished"),
+            candidate("", Origin("28"), reason="empty"),
+        ),
         row("no set", "We go."),
-        row("met", "We go.", said("She goes.", Origin("31", positive=["goes"]))),
+        row("met", "We go.", candidate("She goes.", Origin("31", positive=["goes"]))),
     ]
     assert system_texts(rows, "31") == {"met": "She goes."}
     assert system_texts(rows, "28") == {"unmet": "We go on."}
@@ -53,11 +58,11 @@ def test_what_is_no_text_of_a_system():
 
 
 def test_a_search_without_recipe():
-    assert system_texts([row("a", "We go.", said("We leave.", Origin()))], None) == {"a": "We leave."}
+    assert system_texts([row("a", "We go.", candidate("We leave.", Origin()))], None) == {"a": "We leave."}
 
 
 def test_ranks_are_systems_and_the_last_fills_up():
-    two = row("a", "We go.", said("second", rank=1), said("first", rank=0), said("no", reason="dual"))
+    two = row("a", "We go.", candidate("second", rank=1), candidate("first", rank=0), candidate("no", reason="dual"))
     ranks = rank_texts([two, row("b", "No one.")])
     assert ranks == [{"a": "first"}] + [{"a": "second"}] * 4
 
@@ -65,21 +70,21 @@ def test_ranks_are_systems_and_the_last_fills_up():
 def test_oracles_are_of_each_reference():
     ranks = [{"a": "a1", "b": "b1"}, {"a": "a2", "b": "b2"}, {"a": "a3", "b": "b3"}]
     scores = {("a", "a1"): 10, ("a", "a2"): 30, ("a", "a3"): 20, ("b", "b1"): 5, ("b", "b2"): 4, ("b", "b3"): 6}
-    found = oracle_texts(ranks, scores)
-    assert found == {"max": {"a": "a2", "b": "b3"}, "median": {"a": "a3", "b": "b1"}, "min": {"a": "a1", "b": "b2"}}
+    oracles = oracle_texts(ranks, scores)
+    assert oracles == {"max": {"a": "a2", "b": "b3"}, "median": {"a": "a3", "b": "b1"}, "min": {"a": "a1", "b": "b2"}}
 
 
 def test_a_text_that_fills_ranks_counts_for_each():
     ranks = [{"a": "best"}, {"a": "worst"}, {"a": "worst"}, {"a": "worst"}, {"a": "worst"}]
-    found = oracle_texts(ranks, {("a", "best"): 90, ("a", "worst"): 20})
-    assert [texts["a"] for texts in found.values()] == ["best", "worst", "worst"]
+    oracles = oracle_texts(ranks, {("a", "best"): 90, ("a", "worst"): 20})
+    assert [texts["a"] for texts in oracles.values()] == ["best", "worst", "worst"]
 
 
 def test_oracles_of_equal_and_of_missing_scores():
     ranks = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}, {"a": "3"}, {"a": "4"}, {"c": "none"}]
     scores = {("a", "1"): 50, ("a", "2"): 50, ("a", "3"): float("nan"), ("b", "x"): 1, ("b", "y"): 2}
-    found = oracle_texts(ranks, scores)  # "4" has no score, "3" has nan, and c has nothing
-    assert found == {"max": {"a": "1", "b": "y"}, "median": {"a": "2", "b": "x"}, "min": {"a": "2", "b": "x"}}
+    oracles = oracle_texts(ranks, scores)  # "4" has no score, "3" has nan, and c has nothing
+    assert oracles == {"max": {"a": "1", "b": "y"}, "median": {"a": "2", "b": "x"}, "min": {"a": "2", "b": "x"}}
     assert oracle_texts([], {}) == {"max": {}, "median": {}, "min": {}}
 
 
@@ -92,14 +97,14 @@ def test_common_rows_of_systems():
 def test_compare_is_over_rows_of_both_sides():
     references = {"a": "We will go home now.", "b": "They stay.", "c": "not compared"}
     texts = {"b": "They wait.", "a": "We will go home today.", "d": "not compared"}
-    found = compare(references, texts)
+    figures = compare(references, texts)
     pairs = [(references[id], texts[id]) for id in ("a", "b")]
-    assert found["references"] == 2
-    assert found["one_minus_bleu"] == pytest.approx(one_minus_bleu(*map(list, zip(*pairs, strict=True))))
-    assert found["intersection_over_union"] == pytest.approx(
+    assert figures["references"] == 2
+    assert figures["one_minus_bleu"] == pytest.approx(one_minus_bleu(*map(list, zip(*pairs, strict=True))))
+    assert figures["intersection_over_union"] == pytest.approx(
         sum(intersection_over_union_percentage(*p) for p in pairs) / 2
     )
-    assert found["intersection_over_union"] == pytest.approx((100 * 4 / 6 + 100 / 3) / 2)
+    assert figures["intersection_over_union"] == pytest.approx((100 * 4 / 6 + 100 / 3) / 2)
 
 
 def test_nothing_to_compare_is_refused():
@@ -109,7 +114,7 @@ def test_nothing_to_compare_is_refused():
 
 def test_by_length_is_of_that_system_only():
     five = "w0 w1 w2 w3 w4"
-    rows = [row("a", five, said("another", rank=0)), row("b", five, said(five, rank=0))]
+    rows = [row("a", five, candidate("another", rank=0)), row("b", five, candidate(five, rank=0))]
     table = by_length(rows, {"a": five})
     assert table["lengths"][0] == {"length": 5, "references": 1, "bleu": pytest.approx(100)}
     assert rows[0].candidates[0].text == "another"
@@ -117,9 +122,9 @@ def test_by_length_is_of_that_system_only():
 
 def test_the_papers_averages_and_names():
     means = {name: sum(line.values()) / 4 for name, line in PAPER_BY_LENGTH.items()}  # "Avg." of table 4
-    wanted = {"ParaNMT": 27.48, "ParaBank 17": 26.88, "ParaBank 34": 30.47}
-    wanted |= {"ParaBank 21": 14.70, "ParaBank 28": 34.10, "ParaBank 31": 34.16}
-    assert means == pytest.approx(wanted, abs=0.006)
+    expected = {"ParaNMT": 27.48, "ParaBank 17": 26.88, "ParaBank 34": 30.47}
+    expected |= {"ParaBank 21": 14.70, "ParaBank 28": 34.10, "ParaBank 31": 34.16}
+    assert means == pytest.approx(expected, abs=0.006)
     assert list(PAPER_JUDGED) == sorted(PAPER_BY_LENGTH, key=lambda name: (name != "ParaNMT", name))
     assert lengths.PAPER_BY_LENGTH.items() <= PAPER_BY_LENGTH.items()
     assert {name for pair in PAPER_BETWEEN for name in pair} <= PAPER_AGAINST.keys()
@@ -141,10 +146,10 @@ def lines(figures: dict) -> dict[str, dict[str, float]]:
 
 def test_the_papers_own_figures_give_the_papers_orders():
     averages = {name: (100 - sum(line.values()) / 4, 0.0) for name, line in PAPER_BY_LENGTH.items()}
-    found = orders(lines(averages | PAPER_AGAINST), lines(PAPER_BETWEEN))
-    by_average = found.pop("1-BLEU, ParaBank 21 - the next most diverse")  # 34 and 17 have table 1's figures here
+    margins = orders(lines(averages | PAPER_AGAINST), lines(PAPER_BETWEEN))
+    by_average = margins.pop("1-BLEU, ParaBank 21 - the next most diverse")  # 34 and 17 have table 1's figures here
     assert by_average == pytest.approx(85.305 - 65.905)
-    assert found == pytest.approx({name: value for name, value in PAPER_ORDERS.items() if name in found})
+    assert margins == pytest.approx({name: value for name, value in PAPER_ORDERS.items() if name in margins})
 
 
 def test_no_orders_without_a_system():

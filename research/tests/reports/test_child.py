@@ -11,16 +11,16 @@ from research.reports.report import command
 
 
 def test_a_child_gives_its_result_and_its_memory():
-    found, peak = in_child(os.path.join, "a", "b")
-    assert found == "a/b" and 1 < peak < 10_000
+    result, peak = in_child(os.path.join, "a", "b")
+    assert result == "a/b" and 1 < peak < 10_000
 
 
 def test_a_child_has_the_environment_that_it_is_given(monkeypatch):
     monkeypatch.setenv("OURS", "1")
-    given = {name: value for name, value in os.environ.items() if name != "OURS"} | {"THEIRS": "2"}
+    environment = {name: value for name, value in os.environ.items() if name != "OURS"} | {"THEIRS": "2"}
     assert in_child(os.getenv, "OURS")[0] == "1"
-    assert in_child(os.getenv, "OURS", environment=given)[0] is None
-    assert in_child(os.getenv, "THEIRS", environment=given)[0] == "2"
+    assert in_child(os.getenv, "OURS", environment=environment)[0] is None
+    assert in_child(os.getenv, "THEIRS", environment=environment)[0] == "2"
     assert os.environ["OURS"] == "1" and "THEIRS" not in os.environ
 
 

@@ -2,7 +2,7 @@
 
 from research.reports.figures_claims import CLAIMS, EXPERIMENTS, UNTESTED, VERDICTS, claims, claims_counted
 
-EACH = [claim for some in CLAIMS.values() for claim in some]
+EACH = [claim for group in CLAIMS.values() for claim in group]
 
 
 def test_every_claim_has_a_verdict_and_the_results_that_say_so():

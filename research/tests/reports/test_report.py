@@ -30,8 +30,8 @@ def test_a_variable_of_ours_is_refused_by_name(environment, name):
 def test_other_variables_that_tune_stand_in_the_report(environment):
     environment |= {"KMP_AFFINITY": "compact", "EDITOR": "ed"}
     report.refuse_unfair(True)
-    found = report.machine()["environment"]
-    assert found["KMP_AFFINITY"] == "compact" and "EDITOR" not in found
+    variables = report.machine()["environment"]
+    assert variables["KMP_AFFINITY"] == "compact" and "EDITOR" not in variables
 
 
 @pytest.mark.slow

@@ -43,8 +43,8 @@ def sampled(rate: float, **more: float) -> dict:
 def write_sizes(write) -> None:
     """The reports of all sizes, with bfloat16."""
     for size, ending in figures_decoding.ENDINGS.items():
-        found = {"ours": sampled(9), "ours_constrained": sampled(8), "generate_bf16": sampled(2)}
-        write(f"decoding_{size}", {size: found}, {f"generate_bf16{ending}": 4.5, f"constraint_cost{ending}": 1.1})
+        results = {"ours": sampled(9), "ours_constrained": sampled(8), "generate_bf16": sampled(2)}
+        write(f"decoding_{size}", {size: results}, {f"generate_bf16{ending}": 4.5, f"constraint_cost{ending}": 1.1})
 
 
 def test_decoding_has_a_line_for_each_size_and_kind_of_processor(write):
@@ -52,10 +52,10 @@ def test_decoding_has_a_line_for_each_size_and_kind_of_processor(write):
     head, *lines = lines_of(figures_decoding.decoding())
     assert len(lines) == 4 and "Without" not in figures_decoding.decoding()
     assert head[1] == "ours, bf16" and [line[1] for line in lines] == ["8"] * 4
-    found = {"ours_float32": sampled(6), "ours_float32_constrained": sampled(5), "generate_fp32": sampled(3)}
+    results = {"ours_float32": sampled(6), "ours_float32_constrained": sampled(5), "generate_fp32": sampled(3)}
     ratios = {"ours_float32_generate_fp32_starter": 2.0, "ours_float32_constraint_cost_starter": 1.2}
-    write("decoding_starter_without_bfloat16", {"starter": found}, ratios)
-    write("decoding_opus20k_avx2", {"opus20k": found}, {"ours_float32_constraint_cost": 1.3})
+    write("decoding_starter_without_bfloat16", {"starter": results}, ratios)
+    write("decoding_opus20k_avx2", {"opus20k": results}, {"ours_float32_constraint_cost": 1.3})
     head, *lines = lines_of(figures_decoding.decoding())
     assert [line[0].rpartition(", ")[2] for line in lines[4:]] == ["without bfloat16", "AVX2 alone"]
     assert lines[4][1:] == ["-", "5", "-", "-", "-", "-", "3", "2.50", "0.70"]
@@ -72,8 +72,8 @@ def test_decoding_has_a_line_for_each_size_and_kind_of_processor(write):
 
 
 def test_lengths_are_beside_ctranslate2(write):
-    found = {"ours": sampled(9), "ours_int8": sampled(12), "ctranslate2_int8": sampled(4)}
-    write("lengths", {"40": found}, {"ctranslate2_int8_40_words": 2.25, "ours_int8_ctranslate2_int8_40_words": 3.0})
+    results = {"ours": sampled(9), "ours_int8": sampled(12), "ctranslate2_int8": sampled(4)}
+    write("lengths", {"40": results}, {"ctranslate2_int8_40_words": 2.25, "ours_int8_ctranslate2_int8_40_words": 3.0})
     shared = ["2.50", "0.70", "14.0"]
     assert lines_of(figures_decoding.lengths())[1:] == [["40", "9", "12", "4", "2.25 / 3.00", *shared]]
     limited = {"ours_float32": sampled(5), "ours_int8": sampled(10), "ctranslate2_int8": sampled(4)}
@@ -89,8 +89,8 @@ def test_families_have_a_line_each(write):
     about = "12+12 x 768, 32,128 pieces: google-t5/t5-base"
     line = ["T5 base", about, "20", "8", "2.50", "2.50", "0.71"]
     assert lines_of(figures_decoding.families())[1:] == [line]
-    found = {"model": model, "ours_float32": sampled(9), "generate_fp32": sampled(6)}
-    write("families_without_bfloat16", {"t5": found}, {})
+    results = {"model": model, "ours_float32": sampled(9), "generate_fp32": sampled(6)}
+    write("families_without_bfloat16", {"t5": results}, {})
     last = ["T5 base, without bfloat16", about, "9", "6", "1.50", "2.50", "0.71"]
     assert lines_of(figures_decoding.families())[1:] == [line, last]
 
@@ -101,11 +101,11 @@ def searched(rate: float, **more: float) -> dict:
 
 
 def test_beams_have_a_column_and_lines_without_bfloat16(write):
-    found = {"ours_int8": searched(9, score=-0.5), "ours_int8_positive": searched(7), "ctranslate2_int8": searched(8)}
-    found["ctranslate2_int8_patience2"] = searched(6, score=-0.25)
+    results = {"ours_int8": searched(9, score=-0.5), "ours_int8_positive": searched(7), "ctranslate2_int8": searched(8)}
+    results["ctranslate2_int8_patience2"] = searched(6, score=-0.25)
     peer = {"transformers_force_words": searched(2, dtype="bfloat16")}
     ratios = {f"ours_int8_beam_cost_{kind}": 1.2 for kind in figures_decoding.COSTS}
-    write("constraints_opus20k", {"opus20k": found | peer}, ratios | {"ours_int8_ctranslate2_beam_int8": 1.1})
+    write("constraints_opus20k", {"opus20k": results | peer}, ratios | {"ours_int8_ctranslate2_beam_int8": 1.1})
     assert len(lines_of(figures_decoding.beams())[0]) == 6
     limited = {"ours_int8": searched(6), "ours_int8_positive": searched(5), "ctranslate2_int8": searched(4)}
     peer = {"transformers_force_words": searched(1, dtype="float32")}
@@ -120,16 +120,16 @@ def test_beams_have_a_column_and_lines_without_bfloat16(write):
 
 
 def test_encoders_and_the_pipeline_have_lines_without_bfloat16(write):
-    trained = {name: {"median": 10.0, "seconds_of_the_paper": 60} for name in ("ours_m40", "ours_m1", "peer_100")}
-    trained["peer_4000"] = {"median": 5.0}
-    encoded = {f"{who}_word_{batch}": {"median": 4.0} for who in ("ours", "peer") for batch in (32, 1024)}
-    encoded |= {f"ours_word_trigram_{batch}": {"median": 3.0} for batch in (32, 1024)}
+    trainings = {name: {"median": 10.0, "seconds_of_the_paper": 60} for name in ("ours_m40", "ours_m1", "peer_100")}
+    trainings["peer_4000"] = {"median": 5.0}
+    encodings = {f"{program}_word_{batch}": {"median": 4.0} for program in ("ours", "peer") for batch in (32, 1024)}
+    encodings |= {f"ours_word_trigram_{batch}": {"median": 3.0} for batch in (32, 1024)}
     ratios = {f"train_{kind}sentence_transformers{end}": 2.0 for kind in ("", "trigram_") for end in ("", "_4000")}
     ratios |= {f"encode_sentence_transformers{end}": 1.0 for end in ("", "_1024")}
     stages = {"shares": {"sampling": 0.5, "dual scoring": 0.4, "clustering": 0.1}, "peak_megabytes": 9.0}
     stages |= {"sentences_per_second": 2.0}
     for ending in ("", "_without_bfloat16"):
-        write(f"encoder{ending}", {"word": trained, "trigram": trained, "encode": encoded}, ratios)
+        write(f"encoder{ending}", {"word": trainings, "trigram": trainings, "encode": encodings}, ratios)
         write(f"pipeline{ending}", {"stages": stages}, {})
     for table in (figures_speed.encoder_training(), figures_speed.encoding()):
         names = [line[0] for line in lines_of(table)[1:]]
@@ -140,13 +140,13 @@ def test_encoders_and_the_pipeline_have_lines_without_bfloat16(write):
 
 def test_paraphrasers_have_a_line_for_each_model(write):
     engines, peers = figures_paraphrasers.ENGINES, figures_paraphrasers.PEERS
-    found = {engine: {"sentences_per_second": rate} for rate, engine in enumerate(engines, 10)}
+    results = {engine: {"sentences_per_second": rate} for rate, engine in enumerate(engines, 10)}
     ratios = {prefix + peer: 2.0 for prefix in figures_paraphrasers.OURS.values() for peer in peers}
     sized = {f"{name}_t5_small": 3.0 for name in ratios if not name.startswith("int8_")}  # T5 has no int8
-    small = {engine: one for engine, one in found.items() if engine != "ours_equal_int8"}
+    small = {engine: result for engine, result in results.items() if engine != "ours_equal_int8"}
     memory = {"memory": {"1000 texts": 500.4, "100000 texts": 501.0}}
-    write("paraphraser", {"starter": found | memory, "t5_small": small}, ratios | sized)
-    write("paraphraser_without_bfloat16", {"starter": found}, ratios)
+    write("paraphraser", {"starter": results | memory, "t5_small": small}, ratios | sized)
+    write("paraphraser_without_bfloat16", {"starter": results}, ratios)
     names = ["starter", "T5-small", "starter, without bfloat16"]
     speed = figures_paraphrasers.paraphraser_speed()
     assert [line[0] for line in lines_of(speed)[1:]] == names and speed.endswith(SAID)
@@ -167,10 +167,10 @@ def test_the_papers_lines_are_below_ours_without_what_it_does_not_say():
 
 
 def test_the_fastest_program_of_each_kind_of_processor_stands_beside_ours(write):
-    found = {"ours": sampled(9), "ours_constrained": sampled(8), "ours_int8": sampled(12)}
-    write("decoding_starter", {"starter": found | {"generate_bf16": sampled(2), "ctranslate2_int8": sampled(5)}}, {})
-    found = {"ours_float32": sampled(200), "generate_fp32": sampled(300)}
-    write("decoding_starter_avx2", {"starter": found}, {})
+    results = {"ours": sampled(9), "ours_constrained": sampled(8), "ours_int8": sampled(12)}
+    write("decoding_starter", {"starter": results | {"generate_bf16": sampled(2), "ctranslate2_int8": sampled(5)}}, {})
+    results = {"ours_float32": sampled(200), "generate_fp32": sampled(300)}
+    write("decoding_starter_avx2", {"starter": results}, {})
     write("augment", {"starter": {"ours": {"rows_per_second": 1.0}}}, {})  # without judges
     line = ["the same with the starter", "tokens/s", "CTranslate2 or `generate`", "12.0 (2.4)", "-", "200 (0.67)"]
     assert lines_of(figures_fastest.fastest_programs())[1:] == [line]
