@@ -31,6 +31,19 @@ def test_a_model_of_many_languages_gets_the_tag_of_the_one_that_it_writes():
     assert _target_tag(SimpleNamespace(get_vocab=lambda: {"a": 8}), None, "plain") == ""
 
 
+@pytest.mark.parametrize("name", [name for name in families.NAMES if name != "marian"])
+def test_a_text_that_spells_a_special_token_means_its_letters(name):
+    pieces = families.translator(name, "de", "en").source
+    texts = [f"We {token} sleep." for token in pieces.tokenizer.all_special_tokens if "extra_id" not in token]
+    specials = pieces.special - {pieces.unk}
+    plain, *spelled = pieces.encode(["We sleep.", *texts])
+    begin, end = len(pieces.prefix), len(plain) - len(pieces.suffix)
+    assert len(texts) > 2 and not specials & set(plain[begin:end])
+    for ids in spelled:
+        assert ids[:begin] == plain[:begin] and ids[len(ids) - len(pieces.suffix) :] == plain[end:]
+        assert not specials & set(ids[begin : len(ids) - len(pieces.suffix)])
+
+
 def test_a_tokenizer_without_an_end_is_refused_in_one_line():
     with pytest.raises(ValueError, match="wanted a tokenizer with a token that ends a text, got a SimpleNamespace"):
         hub_pieces(SimpleNamespace(eos_token_id=None))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from transformers import PreTrainedTokenizerBase
 
 from toolkit.bitext.subwords import SPACE, Pieces, check_texts
+
+
+SENTINEL = re.compile(r"<extra_id_\d+>")  # T5's, before what an infiller writes
 
 
 class HubPieces(Pieces):
@@ -36,9 +40,14 @@ class HubPieces(Pieces):
         self.size = known if size is None else max(size, known)
         # M2M100's language codes are in no vocabulary and no list of special tokens
         self.special = {*tokenizer.all_special_ids, *getattr(tokenizer, "lang_code_to_id", {}).values()}
+        special_texts = {token for token in tokenizer.all_special_tokens if not SENTINEL.fullmatch(token)}
+        self._special_in_text = re.compile("|".join(map(re.escape, sorted(special_texts, key=len, reverse=True))))
 
     def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
         """Ids of each text between the prefix and the suffix; `alpha` must be None.
+
+        A text that spells a special token ("</s>") means its letters: a space parts them, because a tokenizer would take
+        it for the token. The sentinels of T5 are read as such.
 
         Raises:
             ValueError: There is an alpha, or the texts are no list of strings.
@@ -49,7 +58,11 @@ class HubPieces(Pieces):
         if not texts:
             return []
         # verbose would warn of texts that are too long for the model, which the callers refuse
-        tokenized = self.tokenizer([self.task + text for text in texts], add_special_tokens=False, verbose=False)
+        tokenized = self.tokenizer(
+            [self.task + self._special_in_text.sub(_apart, text) for text in texts],
+            add_special_tokens=False,
+            verbose=False,
+        )
         return [[*self.prefix, *ids, *self.suffix] for ids in tokenized["input_ids"]]
 
     def split_all(self, texts: Sequence[str]) -> list[list[str]]:
@@ -78,6 +91,11 @@ class HubPieces(Pieces):
         """The text of each sequence of ids, specials left out."""
         text_ids = [[i for i in ids if i not in self.special and i in self.names] for ids in sequences]
         return [str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip() for ids in text_ids]
+
+
+def _apart(special: re.Match[str]) -> str:
+    """A special token that a text spells, with a space behind its first letter."""
+    return f"{special[0][0]} {special[0][1:]}"
 
 
 def hub_pieces(
