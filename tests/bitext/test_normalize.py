@@ -67,3 +67,10 @@ def test_bare_keeps_letters_and_digits_only():
     assert match_key("ﬁne") == match_key("FINE")
     assert match_key("…!? 🙂") == ""
     assert match_key("cafe") != match_key("café")
+
+
+def test_signs_of_words_are_no_punctuation():
+    assert match_key("दिन") != match_key("दान") and match_key("ไม่") != match_key("ไม้")
+    assert match_key("दिन।") == match_key("“दिन”") and match_key("ไม่ๆ") != match_key("ไม่")
+    assert match_key("سَلام") == match_key("سلام"), "vowels that Arabic may leave out"
+    assert match_key("e\u0301") == match_key("É") and match_key("❤\ufe0f") == ""

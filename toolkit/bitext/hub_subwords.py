@@ -9,7 +9,6 @@ from transformers import PreTrainedTokenizerBase
 
 from toolkit.bitext.subwords import SPACE, Pieces, check_texts
 
-
 SENTINEL = re.compile(r"<extra_id_\d+>")  # T5's, before what an infiller writes
 
 
@@ -46,8 +45,8 @@ class HubPieces(Pieces):
     def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
         """Ids of each text between the prefix and the suffix; `alpha` must be None.
 
-        A text that spells a special token ("</s>") means its letters: a space parts them, because a tokenizer would take
-        it for the token. The sentinels of T5 are read as such.
+        A text that spells a special token ("</s>") means its letters: a space parts them, because a tokenizer would
+        take it for the token. The sentinels of T5 are read as such.
 
         Raises:
             ValueError: There is an alpha, or the texts are no list of strings.

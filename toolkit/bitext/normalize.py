@@ -68,8 +68,8 @@ def normalize(text: str, punctuation: bool = True) -> str:
 def match_key(text: str) -> str:
     """The letters and digits of a text in lower case: equal for texts that differ in case, punctuation and spaces only.
 
-    >>> match_key("Don't stop!") == match_key("don’t  STOP")
-    True
+    >>> match_key("Don't stop!") == match_key("don’t  STOP"), match_key("दिन।") == match_key("दान")
+    (True, False)
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

@@ -50,8 +50,17 @@ LETTERS = re.compile(r"[^\W\d_]+")
 # Runs of letters and digits: tables of document frequencies (`idf.py`), where "2nd" is as much a word as "second".
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 
-# Runs of all but letters and digits: texts are equal but for punctuation (`normalize.py`, `clean/rules.py`).
-NO_LETTERS_OR_DIGITS = re.compile(r"[\W_]+")
+# Vowel signs and tones of the scripts from Devanagari to Myanmar, and of Khmer: without them other words are left.
+# Those of Hebrew and Arabic may be written or not, and those of Latin letters compose with them.
+SIGNS = "".join(
+    chr(point)
+    for point in (*range(0x0900, 0x10A0), *range(0x1780, 0x1800))
+    if unicodedata.category(chr(point)) in "MnMc"
+)
+
+# Runs of all but letters, their signs and digits: texts are equal but for punctuation (`normalize.py`,
+# `clean/rules.py`).
+NO_LETTERS_OR_DIGITS = re.compile(rf"[^\w{SIGNS}]+|_+")
 
 # Words with their apostrophes and hyphens: which words of a reference ParaBank 2 may forbid (`generate/sample.py`). It
 # takes words of letters only, so that "house-boat" and "didn't" must be seen whole to be passed over.

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from toolkit.bitext.normalize import CODECS, PUNCTUATION, match_key
+from toolkit.bitext.words import SIGNS
 from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 from toolkit.clean.normal_form import FULL_WIDTH, _NormalForm, _traditional
 from toolkit.clean.texts import _code_points, _text_of
@@ -68,7 +69,7 @@ def match_lengths() -> np.ndarray:
     """The number of letters and digits that `match_key` leaves of each code point: (POINTS,) of uint8."""
     table = np.zeros(POINTS, np.uint8)
     for character in all_characters():
-        if character.isalnum() or not unicodedata.is_normalized("NFKC", character):
+        if character.isalnum() or character in SIGNS or not unicodedata.is_normalized("NFKC", character):
             table[ord(character)] = len(match_key(character))
     return table
 

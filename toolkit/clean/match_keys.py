@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.bitext.normalize import match_key
+from toolkit.bitext.words import SIGNS
 from toolkit.clean._characters import POINTS, all_characters, unstable
 from toolkit.clean.texts import _code_points, _text_of, _utf8_lengths
 
@@ -28,7 +29,7 @@ def _character_keys() -> np.ndarray:
             key, form = match_key(character), unicodedata.normalize("NFKC", character)
             odd = len(key) > 1 or may_compose[_code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
-        elif character.isalnum() and not table[ord(character)]:
+        elif (character.isalnum() or character in SIGNS) and not table[ord(character)]:
             key = lower if len(lower := character.lower()) == 1 else match_key(character)
             table[ord(character)] = ord(key) if len(key) == 1 and character not in CONTEXT else ODD
     table[:0x80] = _byte_keys()[:0x80]  # control characters count as unstable, but leave nothing
