@@ -27,6 +27,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import zstandard
 
@@ -43,6 +44,7 @@ COUNTS = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000)
 BASE = ("WORD", "TRIGRAM")
 NOVELS = "text/english_novels_le1923.tar.zst"
 WINDOW, ROUNDS = 5, 3  # ours: of word2vec
+RANDOM = 0.1  # the first vectors of an encoder's words are numbers from [-0.1, 0.1]
 TABLES = ("pairs", "mega_batch", "combined")
 
 
@@ -81,11 +83,18 @@ def sentences(data: Path, pairs: Sequence[TextPair]) -> Iterator[list[str]]:
 
 
 def write_vectors(data: Path, pairs: Sequence[TextPair], path: Path, dimensions: int, threads: int) -> None:
-    """Learn word vectors and write them as text."""
+    """Learn word vectors and write them as text, centred, and each as long as the random vectors of an encoder.
+
+    As word2vec leaves them, they have much in common and those of frequent words are many times as long: these words
+    are most of every mean, and the steps of the training, which do not depend on the length, change little.
+    """
     from gensim.models import Word2Vec
 
     corpus = list(sentences(data, pairs))
     model = Word2Vec(corpus, vector_size=dimensions, window=WINDOW, min_count=2, workers=threads, epochs=ROUNDS, seed=0)
+    vectors = model.wv.vectors - model.wv.vectors.mean(0)
+    random_length = RANDOM * (dimensions / 3) ** 0.5  # of vectors of numbers from [-RANDOM, RANDOM]
+    model.wv.vectors = vectors * (random_length / np.linalg.norm(vectors, axis=1, keepdims=True))
     model.wv.save_word2vec_format(str(path))
 
 
