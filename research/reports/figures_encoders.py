@@ -127,7 +127,7 @@ def ranks_above_over_years() -> str:
 def mega_batches() -> str:
     """ParaNMT's table 6: Pearson x 100 on STS Benchmark dev (the paper), and the mean over the years."""
     lines: dict[str, list[str]] = {}
-    reports = (experiment(name)["results"].get("mega_batch", {}) for name in ("sts_mega_batch", "encoder_pairs"))
+    reports = (experiment(name)["results"].get("mega_batch", {}) for name in ("sts_mega_batch", "encoder_combinations"))
     for name, result in (item for report in reports for item in report.items()):
         model = name.split(",")[0]
         label = f"{model}, {result['pairs']:,} pairs, {len(result['seeds'])} seed{'s' * (len(result['seeds']) > 1)}"
