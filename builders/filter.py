@@ -22,7 +22,7 @@ from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
-from toolkit.select.corpus import choose, copy_shards, run_beside, write_records
+from toolkit.select.corpus import choose, copy_shards, run_beside, shards_beside, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_by_usable, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import LOCK, MANIFEST, check_output_folder
@@ -137,7 +137,7 @@ def filter_parabank(settings: Filter) -> dict:
 
     parabank, new_parabank = Path(settings.parabank), Path(settings.output_dir)
     run, manifest = _find_run(parabank)
-    folder = _shards_beside(new_parabank)
+    folder = shards_beside(new_parabank)
     for output, record in ((new_parabank, MANIFEST), (folder, SETTINGS)):
         check_output_folder(output, record, [parabank, run])
     shards, recorded = finished_shards(run), read_record(run / SETTINGS)
@@ -242,15 +242,6 @@ def _find_run(parabank: Path) -> tuple[Path, dict]:
     if not (run / SETTINGS).is_file():
         raise ValueError(f"wanted the run of {parabank} beside it, got no {run}: without it nothing can be chosen")
     return run, manifest
-
-
-def _shards_beside(parabank: Path) -> Path:
-    """The folder of the run of a parabank.
-
-    >>> _shards_beside(Path("/build/my-parabank")).as_posix()
-    '/build/my-parabank.shards'
-    """
-    return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
 
 
 def _remove_other(folder: Path, expected: dict, packaged: Path) -> None:

@@ -151,6 +151,15 @@ def copy_shards(shards: list[Path], folder: Path, write_copy: Callable[[Path, Pa
     return copies
 
 
+def shards_beside(parabank: Path) -> Path:
+    """The folder of the run of a parabank.
+
+    >>> shards_beside(Path("/build/my-parabank")).as_posix()
+    '/build/my-parabank.shards'
+    """
+    return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
+
+
 def run_beside(parabank: Path, settings: Mapping[str, Any]) -> Path:
     """The folder of the shards that a parabank was packaged from: that of its run, or of a choice in that.
 
@@ -158,7 +167,7 @@ def run_beside(parabank: Path, settings: Mapping[str, Any]) -> Path:
         parabank: The folder of the parabank, beside which the run is.
         settings: Those of its manifest.
     """
-    run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
+    run = shards_beside(parabank)
     chosen_run = run / settings.get(CHOSEN, "")
     return chosen_run if chosen_run.is_dir() else run
 
