@@ -9,6 +9,7 @@ translates 300 held-out references with ParaNMT's beam.
 
 - `systems`: BLEU and unigram precision of each system against the references, x 100, and their rank correlation
   (ParaBank, section 5.4).
+- `by_length`: BLEU of each system by the words of the reference (section 5.4; table 4).
 - `openings`: how often a translation begins with the reference's first one, two or three tokens, in per cent. This is
   what the positional systems 32 to 34 forbid: the more often it happens, the more texts they change.
 - `five_words`: BLEU against the references of five words, with and without the texts that repeat their reference.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from scipy.stats import spearmanr
@@ -36,6 +37,7 @@ from toolkit.translator.load import load_translator
 
 PAPER_CORRELATION = 0.98  # ParaBank, section 5.4: Spearman's, of BLEU without brevity penalty and unigram precision
 SHORT = 5  # words of a reference
+LENGTHS = (5, 10, 20, 40)  # words of a reference; ParaBank, section 5.3
 TRANSLATED = 300  # ours: references that the starter translates
 SHORT_ENOUGH = 12  # ours: tokens of a reference in CzEng that is as short as one of Tatoeba
 BASELINE = "ParaBank 28"  # ParaBank, table 3: the system without constraints
@@ -57,6 +59,23 @@ def unigram_precision(references: Mapping[str, str], texts: Texts) -> float:
 def bleu(references: Mapping[str, str], texts: Texts) -> float:
     """BLEU x 100 without brevity penalty, over all texts of a system."""
     return 100 - one_minus_bleu([references[id] for id in texts], list(texts.values()))
+
+
+def bleu_by_length(
+    references: Mapping[str, str], texts: Texts, lengths: Mapping[str, int], counts: Collection[int] = LENGTHS
+) -> dict[str, float]:
+    """BLEU of a system on the references of each number of words (ParaBank, section 5.3).
+
+    Args:
+        references: The references by row id.
+        texts: The system's outputs by row id.
+        lengths: The words of each reference.
+        counts: The numbers of words.
+    """
+    return {
+        str(count): bleu(references, {id: text for id, text in texts.items() if lengths[id] == count})
+        for count in counts
+    }
 
 
 def begins_as(reference: str, text: str, count: int) -> bool:
@@ -112,6 +131,8 @@ def main() -> None:
         name: {"bleu": bleu(references, texts), "unigram_precision": unigram_precision(references, texts)}
         for name, texts in sorted(run.items())
     }
+    lengths = {text.id: text.length for text in judged}
+    by_length = {name: bleu_by_length(references, texts, lengths) for name, texts in sorted(run.items())}
     correlation = spearmanr(*zip(*(figures.values() for figures in systems.values()), strict=True)).statistic
     short = {id: text for id, text in run[BASELINE].items() if len(bare_text(references[id]).split()) <= SHORT_ENOUGH}
     rows = references_of("tatoeba", options.data, "test", TRANSLATED)
@@ -130,7 +151,7 @@ def main() -> None:
     ]))  # fmt: skip
     results = {
         "systems": systems, "spearman_of_bleu_and_unigram_precision": float(correlation), "paper": PAPER_CORRELATION,
-        "openings": begun, "five_words": five_words,
+        "by_length": by_length, "openings": begun, "five_words": five_words,
     }  # fmt: skip
     report.write(options.json, 0, results, {"Spearman of BLEU and unigram precision": float(correlation)})
 

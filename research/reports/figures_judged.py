@@ -109,6 +109,14 @@ def unigram_rho() -> str:
     return f"{rho} over {len(results['systems'])} systems"
 
 
+def more_diverse() -> str:
+    """How many released systems are more diverse than ParaNMT, by the length of the reference (ParaBank, 5.4)."""
+    bleu = experiment("released")["results"]["by_length"]
+    paranmt = bleu.pop("ParaNMT")
+    counts = (sum(figures[str(n)] < paranmt[str(n)] for figures in bleu.values()) for n in LENGTHS)
+    return f"{', '.join(map(str, counts))} of {len(bleu)} systems, of {', '.join(map(str, LENGTHS))} words"
+
+
 def openings() -> str:
     """How often translations begin as their references."""
     lines = [
@@ -226,5 +234,5 @@ MADE = (
     *(sheets_of_papers, references_that_tell, half_intervals),
     *(meaning_scores, meaning_pairs, meaning_outputs),
     *(five_words, grammatical, grammaticality_rho, human_agreement, human_scores, human_scores_gap, more_grammatical),
-    *(nearest, openings, oracles, people_left_out, predicted_order, unigram_rho),
+    *(more_diverse, nearest, openings, oracles, people_left_out, predicted_order, unigram_rho),
 )

@@ -247,10 +247,19 @@ def orders() -> str:
     first, second = "ParaBank 17", "ParaBank 34"
     differences[f"1-BLEU, {first} - {second}"] = [common(first, BLEU) - common(second, BLEU)]
     papers[f"1-BLEU, {first} - {second}"] = systems.PAPER_AGAINST[first][0] - systems.PAPER_AGAINST[second][0]
+    first = "ParaBank 2, rank 1"
+    against = three()["common"]["against"]
+    for other in ("ParaNMT", "ParaBank 17", "ParaBank 34"):
+        name = f"{TREE.replace('_', ' ')}, ParaBank 2's rank 1 - {other}"
+        differences[name] = [
+            ours - theirs for ours, theirs in zip(against[first][TREE], against[other][TREE], strict=True)
+        ]
+        papers[name] = systems.PAPER_AGAINST[first][2] - systems.PAPER_AGAINST[other][2]
     lines = []
     for name, ours in differences.items():
         comes_out = "yes" if all(difference * papers[name] > 0 for difference in ours) else "**no**"
-        lines.append([name, with_spread(ours, 1), number(papers[name]), comes_out])
+        places = 2 if name.startswith("tree") else 1
+        lines.append([name, with_spread(ours, places), number(papers[name], places), comes_out])
     return table(["difference", "ours", "paper", "same order as in the paper"], lines)
 
 

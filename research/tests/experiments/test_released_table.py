@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.experiments.released_table import begins_as, openings, short_references, unigram_precision
+from research.experiments.released_table import begins_as, bleu, bleu_by_length, openings, short_references, unigram_precision
 from research.experiments.systems import PAPER_BY_LENGTH
 
 
@@ -29,6 +29,13 @@ def test_openings_are_shares_of_the_texts():
     references = {"a": "We will go home.", "b": "She sings well."}
     shares = openings(references, {"a": "We will leave.", "b": "He sings."})
     assert shares == {"texts": 2, "1": 50.0, "2": 50.0, "3": 0.0}
+
+
+def test_bleu_by_length_takes_the_references_of_each_length():
+    references = {"a": "We will all go home.", "b": "She sings very well today in the large hall."}
+    texts = {"a": "We will all go now.", "b": "She sings badly today."}
+    figures = bleu_by_length(references, texts, {"a": 5, "b": 10}, counts=(5, 10))
+    assert figures == {str(count): bleu(references, {id: texts[id]}) for count, id in ((5, "a"), (10, "b"))}
 
 
 def test_copies_are_left_out_whatever_their_case_and_marks():
