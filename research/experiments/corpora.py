@@ -4,7 +4,7 @@ r"""Build ParaNMT, ParaBank and ParaBank 2 of the same references, for `sts_tabl
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, bitext/multi30k/en-cs-de-fr.train.tsv.gz, bitext/news/deu-eng.tsv.gz and
 sts/. No reference is a sentence of an STS task. Each builder has a run of its own, so that they can
-run at the same time, and an interrupted run can be resumed.
+run at the same time, and an interrupted run can be resumed; other references want another --work.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from builders import parabank, parabank2, paranmt
+from research.experiments.work_record import check_work
 from toolkit.bitext.read import read_bitext
 from toolkit.system.whole_files import write_whole
 from toolkit.translator.int8 import has_int8
@@ -30,6 +31,7 @@ SOURCES = {  # file, columns of the German and the English sentence, number of r
 REFERENCES = 10_000  # the number of references of the mixed bitext
 SEED = 0
 BUILDERS = ("paranmt", "parabank", "parabank2")
+MODELS = ("starter/de-en", "starter/en-de")
 
 
 def bare(text: str) -> str:
@@ -69,8 +71,14 @@ def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
     write_whole(path, "".join("\t".join(texts) + "\n" for texts in lines))
 
 
+def check_references(work: Path, part: str, data: Path, count: int) -> None:
+    """Refuse a folder with parabanks of another number of references, of other texts or by other starters."""
+    check_work(work, part, {"data": data, "references": count}, {"models": MODELS})
+
+
 def prepare(data: Path, work: Path, count: int = REFERENCES) -> Path:
     """Write `count` pairs of all sources in random order, so that any of its shards are a random sample of it."""
+    check_references(work, "a bitext", data, count)
     path = work / "bitext.tsv"
     if not path.exists():
         forbidden = sts_sentences(data)

@@ -35,6 +35,7 @@ from research.experiments.corpora import bare, sts_sentences
 from research.experiments.paraphraser_data import captions, lines, quora_pairs
 from research.experiments.paraphraser_runs import paranet
 from research.experiments.sts_table import MEGA_BATCHES, PARTS, Judge, line, over_seeds
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.bitext.words import tokens
 from toolkit.train.encoder import EncoderTraining
@@ -146,7 +147,7 @@ def main() -> None:
                 measure("mega_batch", f"{model}, {len(most_pairs)}, M = {mega_batch}", most_pairs, settings)
 
     def of_combinations() -> None:
-        options.work.mkdir(parents=True, exist_ok=True)
+        check_work(options.work, "word vectors", {"data": options.data})
         vectors = options.work / f"vectors-{len(most_pairs)}.txt"
         if not vectors.exists():
             write_vectors(options.data, most_pairs, vectors, base.dimensions, options.threads)

@@ -36,13 +36,20 @@ Judged = tuple[str, str, str, float]  # id and text of a reference, an output, i
 
 
 def judged_outputs(folder: Path) -> list[Judged]:
-    """The distinct outputs that have a score and are no copy of their reference."""
+    """The distinct outputs that have a score and are no copy of their reference.
+
+    Raises:
+        ValueError: There is none, or a file is missing or damaged.
+    """
     references, texts = read_judged(folder)
-    return [
+    outputs = [
         (text.id, references[text.id], text.text, fmean(text.scores))
         for text in texts
         if text.scores and text.text != references[text.id]
     ]
+    if not outputs:
+        raise ValueError(f"wanted outputs with scores that are no copies, got none in {folder}: give all judgments")
+    return outputs
 
 
 def breaks(output: Judged, guards: Sequence[str]) -> bool:
@@ -51,7 +58,7 @@ def breaks(output: Judged, guards: Sequence[str]) -> bool:
 
 
 def compare(texts: list[Judged], refuses: Callable[[Judged], bool]) -> dict[str, Any]:
-    """The human scores of what is refused and of what is kept."""
+    """The human scores of what is refused and of what is kept; None where there is nothing."""
     refused_scores: list[float] = []
     kept_scores: list[float] = []
     by_reference: dict[str, tuple[list[float], list[float]]] = {}
@@ -63,8 +70,8 @@ def compare(texts: list[Judged], refuses: Callable[[Judged], bool]) -> dict[str,
     return {
         "refused": len(refused_scores),
         "share": 100 * len(refused_scores) / len(texts),
-        "score_refused": fmean(refused_scores) if refused_scores else float("nan"),
-        "score_kept": fmean(kept_scores),
+        "score_refused": fmean(refused_scores) if refused_scores else None,
+        "score_kept": fmean(kept_scores) if kept_scores else None,
         "difference": interval(list(by_reference.values())),
         "good_refused": 100 * sum(good) / max(1, sum(output[3] >= GOOD for output in texts)),
     }

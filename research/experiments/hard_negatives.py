@@ -26,6 +26,7 @@ import torch
 from research.experiments.corpora import write_tsv
 from research.experiments.starter_encoder import evaluation_keys, without
 from research.experiments.sts_table import Judge, line, over_seeds
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.bitext.text_file import read_text
 from toolkit.encoder.load import load_encoder
@@ -85,6 +86,7 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    check_work(options.work, "pairs of people", {"data": options.data})
     path, judge = written_pairs(options.data, options.work, options.pairs), Judge(options.data)
     pairs = list(read_pairs([str(path)]))
     negatives = {str(margin): mined(path, margin) for margin in MARGINS}

@@ -42,6 +42,7 @@ from builders.paranmt import build as build_paranmt
 from research.benchmarks.data import TATOEBA
 from research.experiments.corpora import write_tsv
 from research.experiments.parabank_runs import authors_run
+from research.experiments.work_record import check_work, models_read
 from research.reports import report
 from research.reports.figures import number, table
 from toolkit.annotation.make import make_sheet
@@ -189,7 +190,8 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     work = options.output_dir / "outputs"
-    work.mkdir(parents=True, exist_ok=True)
+    models = [*models_read(STARTER), *models_read(BEST), *PIVOT]
+    check_work(work, "outputs", {"data": options.data}, {"models": models})
     references, files = write_released(options.data, work)
     files |= {name: write_pairs(work, name.replace("/", " "), references, texts)
               for name, texts in our_texts(references, work).items()}  # fmt: skip

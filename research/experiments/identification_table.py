@@ -22,6 +22,7 @@ from statistics import fmean
 
 import torch
 
+from research.experiments.work_record import check_work
 from research.reports import report
 from research.reports.figures import table
 from toolkit.evaluate.tables import with_spread
@@ -70,7 +71,6 @@ def first_rows(path: Path, options: argparse.Namespace) -> Path:
     has_header = not all(column.isdigit() for column in COLUMNS[options.task])
     lines = path.read_text(encoding="utf-8").split("\n")[: options.rows + has_header]
     file = options.work / f"{options.task}-{options.rows}{path.suffix}"
-    options.work.mkdir(parents=True, exist_ok=True)
     write_whole(file, "\n".join(lines) + "\n")
     return file
 
@@ -212,6 +212,7 @@ def main() -> None:
     """Train every classifier, choose learning rates on dev, print, and write the JSON."""
     options = parsed()
     torch.set_num_threads(options.threads)
+    check_work(options.work, "classifiers", {"data": options.data})  # their trainings check their other settings
     runs: dict[str, dict[float, list[Figures]]] = {}
     for seed in options.seeds:
         for name, start in starts(options, seed).items():

@@ -6,8 +6,9 @@ r"""Do paraphrases of the source side help a translator that has few pairs? Engl
 DIR holds bitext/tatoeba/fra-eng.*.tsv.gz. Every seed draws other pairs, and its arms train new models on them for as
 many steps: "none" on the pairs alone, the others also on as many pairs whose English side is a paraphrase of
 `toolkit.augment`, with the same French side. The starter paraphraser knows English from German-English pairs, which
-the translators do not have; so had the paper's. The test is other pairs of the same file: no seed trains on a sentence
-of them. The work goes on where it was interrupted.
+the translators do not have; so had the paper's. The test is other pairs of the same file, which are drawn first: no
+seed trains on a sentence of them. (The committed figures are of test pairs that were drawn after the pairs of their
+seeds.) The work goes on where it was interrupted; other settings want another --work.
 
 Source: ParaZh-22M (Hao et al. 2022), section 4.5: Chinese to Thai, 200,000 pairs, beam 4, the mean of 5 checkpoints.
 """
@@ -29,18 +30,22 @@ from sacrebleu.metrics import BLEU, CHRF
 import toolkit
 from research.benchmarks.data import fields
 from research.experiments.corpora import write_tsv
+from research.experiments.work_record import check_work, models_read
 from research.reports import report
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
 from toolkit.evaluate.translation import translate
+from toolkit.paraphraser.names import BEST
 from toolkit.study.significance import compare
 from toolkit.system.whole_files import write_whole
 from toolkit.train.translator import train
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
 
+Pair = tuple[str, str]  # a source and its translation
 BITEXT = "bitext/tatoeba/fra-eng.{}.tsv.gz"
 PAIRS, TEST_PAIRS = 10_000, 2000
+TEST_SEED = 1_000_000  # no seed of a training
 NONE = "none"  # an arm
 BATCH_TOKENS = 2048
 BEAM, AVERAGE = 4, 5  # ParaZh, section 4.5
@@ -51,7 +56,7 @@ ARMS: dict[str, dict[str, Any]] = {  # how they are augmented
 }
 
 
-def pairs_of(data: Path, part: str) -> list[tuple[str, str]]:
+def pairs_of(data: Path, part: str) -> list[Pair]:
     """English and French sentences, one pair of each English sentence, in random order."""
     pairs_by_key = {match_key(english): (english, french) for french, english in fields(data / BITEXT.format(part))}
     pairs = sorted(pairs_by_key.values())
@@ -59,21 +64,27 @@ def pairs_of(data: Path, part: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def drawn(data: Path, seed: int) -> list[tuple[str, str]]:
+def held_out(pairs: Sequence[Pair]) -> list[Pair]:
+    """The test pairs among these, the same for every seed."""
+    return random.Random(TEST_SEED).sample(pairs, TEST_PAIRS)
+
+
+def without_sentences_of(test: Sequence[Pair], pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs that have no sentence with a test pair in common."""
+    test_keys = {match_key(text) for pair in test for text in pair}
+    return [pair for pair in pairs if test_keys.isdisjoint(map(match_key, pair))]
+
+
+def drawn(data: Path, seed: int, test: Sequence[Pair]) -> list[Pair]:
     """The training pairs of a seed; no English sentence of them is in the files of test and validation."""
     apart = {match_key(english) for part in ("test", "validation") for english, _ in pairs_of(data, part)}
-    return random.Random(seed).sample([p for p in pairs_of(data, "train") if match_key(p[0]) not in apart], PAIRS)
+    left = [pair for pair in without_sentences_of(test, pairs_of(data, "train")) if match_key(pair[0]) not in apart]
+    return random.Random(seed).sample(left, PAIRS)
 
 
-def held_out(data: Path, seeds: int) -> list[tuple[str, str]]:
-    """The test pairs: no seed trains on a sentence of them."""
-    seed_keys = {match_key(text) for seed in range(seeds) for pair in drawn(data, seed) for text in pair}
-    return [pair for pair in pairs_of(data, "train") if not seed_keys.intersection(map(match_key, pair))][:TEST_PAIRS]
-
-
-def augmented(data: Path, arm: str, seed: int) -> list[tuple[str, str]]:
+def augmented(data: Path, arm: str, seed: int, test: Sequence[Pair]) -> list[Pair]:
     """The training pairs of an arm."""
-    pairs = drawn(data, seed)
+    pairs = drawn(data, seed, test)
     if not ARMS[arm]["copies"]:
         return pairs
     english, french = zip(*pairs, strict=True)
@@ -107,19 +118,19 @@ def train_translator(folder: Path, arm: str, validation: Path, steps: int, seed:
     return goes / "model"
 
 
-def metrics_of(test: list[tuple[str, str]]) -> dict[str, BLEU | CHRF]:
+def metrics_of(test: list[Pair]) -> dict[str, BLEU | CHRF]:
     """The metrics against the French sentences."""
     references = [[french for _, french in test]]
     return {"BLEU": BLEU(references=references), "chrF": CHRF(references=references)}
 
 
-def scores(model: Path, test: list[tuple[str, str]], metrics: dict[str, BLEU | CHRF]) -> dict[str, float]:
+def scores(model: Path, test: list[Pair], metrics: dict[str, BLEU | CHRF]) -> dict[str, float]:
     """The figures of the best translations."""
     translations = translate(load_translator(str(model), device="cpu"), [english for english, _ in test], BEAM)
     return {name: metric.corpus_score(translations, None).score for name, metric in metrics.items()}
 
 
-def counted(pairs: Path, test: list[tuple[str, str]]) -> dict[str, float]:
+def counted(pairs: Path, test: list[Pair]) -> dict[str, float]:
     """The number of training pairs, and how many per cent of the English words of the test are in none of them."""
     sources = [line.split("\t")[0] for line in pairs.read_text(encoding="utf-8").splitlines()]
     known = {word for source in sources for word in words_of(source)}
@@ -164,7 +175,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    test = held_out(options.data, options.seeds)
+    settings = {"data": options.data, "steps": options.steps}
+    check_work(options.work, "translators of few pairs", settings, {"paraphraser": models_read(BEST)})
+    test = held_out(pairs_of(options.data, "train"))
     metrics = metrics_of(test)
     validation = options.work / "validation.tsv"
     write_tsv(validation, pairs_of(options.data, "validation"))
@@ -174,7 +187,7 @@ def main() -> None:
         folder = options.work / str(seed)
         for arm in options.arms:
             if not (folder / f"{arm}.tsv").exists():
-                write_tsv(folder / f"{arm}.tsv", augmented(options.data, arm, seed))
+                write_tsv(folder / f"{arm}.tsv", augmented(options.data, arm, seed, test))
             file = folder / f"scores {arm}.json"
             if not file.exists():
                 model = train_translator(folder, arm, validation, options.steps, seed)

@@ -12,8 +12,8 @@ and without the score as a further feature. Intervals are of 1,000 draws of refe
 
 --sick holds SICK_train.txt, on whose labels of entailment a cross-encoder is trained that begins with --base_model: a
 small model of entailment, because none can be fetched here. --nli takes another one instead. ParaPLUIE and the rubric
-ask --asked. Scores that are in --work already are not measured again; `milliseconds` are of --cost pairs by each score
-alone, on --threads threads.
+ask --asked. Scores that are in --work already are not measured again, so other models want another --work;
+`milliseconds` are of --cost pairs by each score alone, on --threads threads.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from research.experiments.judge_fit import LATEST, boosting, examples, fit, regression
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.data.rows import Candidate, Row
 from toolkit.encoder.load import load_embedder
@@ -54,6 +55,7 @@ from toolkit.system.whole_files import write_whole
 
 DRAWS, SEED, FOLDS = 1000, 0, 5
 BATCH_TOKENS, BATCH_TEXTS = 8192, 64
+SICK = "SICK_train.txt"
 PIECE = 20  # texts that are measured before the scores are kept
 Stage = Callable[[Iterable[Row]], Iterator[Row]]
 COSINE, LIKELIHOOD, REGRESSION = "cosine of MiniLM", "likelihood given the text", "regression on judgments"
@@ -97,7 +99,7 @@ def rows_of_readings(texts: Sequence[dict[str, Any]], count: int) -> tuple[list[
 def nli_model(sick: Path, base_model: str, folder: Path) -> str:
     """The folder of a cross-encoder that says whether a sentence follows from another, trained unless it is there."""
     if not (folder / "model").exists():
-        with (sick / "SICK_train.txt").open(encoding="utf-8", newline="") as file:
+        with (sick / SICK).open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
         pairs = [
             LabelledPair(
@@ -278,8 +280,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if not (options.nli or options.sick):
+        parser.error("wanted --sick or --nli for the scores of entailment, got neither: give one")
     torch.set_num_threads(options.threads)
-    options.work.mkdir(parents=True, exist_ok=True)
+    inputs = {name: [getattr(options, name)] for name in ("base_model", "asked", "critic", "ratings")}
+    inputs["entailment"] = [options.nli or options.sick / SICK]
+    check_work(options.work, "scores of meaning", {"judgments": options.judgments}, inputs)
     nli = options.nli or nli_model(options.sick, options.base_model, options.work / "nli")
     judged_rows, human_scores = rows_of_judgments(options.judgments)
     texts = json.loads(options.ratings.read_text(encoding="utf-8"))["results"]["texts"]

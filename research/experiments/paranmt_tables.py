@@ -4,7 +4,8 @@ r"""Compare source corpora and filters by the encoders trained on them: ParaNMT-
         --work DIR [--references 3000] [--filtered 10000] [--seeds 0 1 2] \
         --json research/experiments/results/paranmt_tables.json
 
-`corpora.py` describes the layout of the --data folder; translations are written to --work and reused. Both tables
+`corpora.py` describes the layout of the --data folder; translations are written to --work and reused; other numbers
+of references want another --work. Both tables
 train encoders from scratch for 5 epochs and report Pearson's r on STS Benchmark's development set, and on STS 2012 to
 2015; no reference is a sentence of any of these. LSTM, the third model of both tables, is left out unless --models
 names it, because it takes a hundred times as long.
@@ -75,10 +76,10 @@ class Translated:
 
 def translate(data: Path, work: Path, name: str, count: int) -> Path:
     """Run ParaNMT on `count` references of a corpus unless that has been done; return the folder of its shards."""
+    corpora.check_references(work, name, data, count)
     bitext = work / f"{name}.tsv"
     shards = work / f"{name}-paranmt.shards"
     if not (work / f"{name}-paranmt").is_dir():
-        work.mkdir(parents=True, exist_ok=True)
         pairs = corpora.references(data, name, corpora.sts_sentences(data))[:count]
         corpora.write_tsv(bitext, pairs)
         corpora.make("paranmt", bitext, work)

@@ -12,20 +12,22 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from research.experiments.corpora import BUILDERS, parabanks, write_tsv
+from research.experiments.corpora import MODELS, parabanks, write_tsv
 from research.experiments.paraphraser_data import Pair, domain_pairs, test_keys
 from research.experiments.starter_paraphraser import distinct, joined, with_new_words, words_in
+from research.experiments.work_record import check_work
 from toolkit.bitext.normalize import match_key
 from toolkit.package.read import read_references
 from toolkit.paraphraser.form import LOWER_PRONOUN
 from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.system.contents import contents_of
 from toolkit.train.paraphraser import train
 
 TRANSLATOR = "starter/de-en"  # it writes English and reads German; `base` teaches it to read English
@@ -56,26 +58,34 @@ def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA
         data: The folder of the data.
         work: The folder of the experiment.
         count: How many pairs those of a bitext have; ParaNet's are all written.
-        names: Of the corpora: of `CORPORA`, or `OURS`.
+        names: Of the corpora: of `CORPORA`, or `OURS`. With one of a bitext, all of a bitext are written, so that its
+            references do not depend on the names.
         ours: The folder of a built ParaNet, for `OURS`.
+
+    Raises:
+        ValueError: The folder was made with other settings, or there are too few references.
     """
+    check_work(work, "paraphrasers", {"data": data}, {"models": MODELS})
+    if not {*names}.isdisjoint(OF_BITEXT):
+        check_work(work, "pairs of a bitext", {"pairs": count})
+        if not all((work / f"{slug(name)}.tsv").exists() for name in OF_BITEXT):
+            write_of_bitext(data, work, count)
     missing = [name for name in names if not (work / f"{slug(name)}.tsv").exists()]
-    if not {*missing}.isdisjoint(OF_BITEXT):
-        write_of_bitext(data, work, count, [name for name in OF_BITEXT if name in names])
     if "ParaNet" in missing:
         write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
+    if OURS in names and ours is not None:
+        check_work(work, OURS, contents_of({"parabank": [ours]}))
     if OURS in missing and ours is not None:
         pairs = sorted(best_pairs(ours, test_keys(data)).items())
         random.Random(0).shuffle(pairs)
         write_tsv(work / f"{slug(OURS)}.tsv", pairs)
 
 
-def write_of_bitext(data: Path, work: Path, count: int, names: Sequence[str]) -> None:
-    """Write `count` pairs of each named corpus of `OF_BITEXT`, of the same references."""
-    used, builders = test_keys(data), [BUILDERS[OF_BITEXT.index(name)] for name in names]
+def write_of_bitext(data: Path, work: Path, count: int) -> None:
+    """Write `count` pairs of each corpus of `OF_BITEXT`, of the same references."""
+    used = test_keys(data)
     best_by_corpus = {
-        name: best_pairs(folder, used)
-        for name, folder in zip(names, parabanks(data, work, builders).values(), strict=True)
+        name: best_pairs(folder, used) for name, folder in zip(OF_BITEXT, parabanks(data, work).values(), strict=True)
     }
     first, *rest = best_by_corpus.values()
     shared = [reference for reference in first if all(reference in best for best in rest)]

@@ -15,11 +15,13 @@ five counts; the first output stands beside it. The tables:
   ParaBank 2's and ParaNet's.
 - 6: more pairs of ParaNet, and of ParaBank 2. 7: more epochs on a part of the pairs of ParaNet.
 
---corpora chooses among the corpora; with --paranet FOLDER, a ParaNet that was built here, its pairs are a corpus more,
+--corpora chooses among the corpora; for one of the same references the others are built, too, because only references
+that all have are used. With --paranet FOLDER, a ParaNet that was built here, its pairs are a corpus more,
 "ParaNet, ours".
 
-The work goes on where it was interrupted; --tables chooses. The seeds can be run at the same time, each by a command of
-its own, once the base model is there; a last command with all of them then writes the JSON.
+The work goes on where it was interrupted; other --pairs want another --work. --tables chooses. The seeds can be run at
+the same time, each by a command of its own, once the base model is there; a last command with all of them then writes
+the JSON.
 """
 
 from __future__ import annotations

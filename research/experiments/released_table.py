@@ -62,7 +62,7 @@ def bleu(references: Mapping[str, str], texts: Texts) -> float:
 
 
 def bleu_by_length(
-    references: Mapping[str, str], texts: Texts, lengths: Mapping[str, int], counts: Collection[int] = LENGTHS
+    references: Mapping[str, str], texts: Texts, lengths: Mapping[str, int | None], counts: Collection[int] = LENGTHS
 ) -> dict[str, float]:
     """BLEU of a system on the references of each number of words (ParaBank, section 5.3).
 

@@ -41,7 +41,9 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from research.experiments.corpora import write_tsv
 from research.experiments.starter_encoder import evaluation_keys, without, written
 from research.experiments.starter_paraphraser import natural
+from research.experiments.starter_rewriter import PARAPHRASES
 from research.experiments.sts_table import YEARS, Judge, Scores, summary
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.settings import StaticTraining
@@ -170,6 +172,8 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    inputs = {"starter": [STARTER], "written": [str(PARAPHRASES)]}
+    check_work(options.work, "static encoders", {"data": options.data}, inputs)
     judge, path = _TuningJudge(options.data), written_pairs(options.data, options.work)
     pairs = number_pairs(read_pairs([str(path)]), StaticTraining(pairs=[], output_dir="").max_tokens)
     starter = load_encoder(STARTER)

@@ -47,6 +47,7 @@ from sacremoses import MosesDetokenizer
 from research.experiments.corpora import write_tsv
 from research.experiments.paranmt_tables import NO_LIMIT, statistics_of, translated, untrained
 from research.experiments.sts_table import PARTS, Judge, over_seeds
+from research.experiments.work_record import check_work
 from research.reports import report
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.clean_file import CleanFile, clean_file
@@ -87,19 +88,21 @@ TVSUB = Path("bitext", "tvsub")
 
 def text(options: argparse.Namespace) -> None:
     """Clean the subtitles; write the pairs of the translators and those of the parabanks, English TAB Chinese."""
-    clean_file(
-        CleanFile(
-            bitext=[str(options.data / TVSUB / "zho-eng.train.episode-zho-eng.tsv.zst")],
-            source_lang="en",
-            lang="zh",
-            source_column="2",
-            reference_column="1",
-            output=str(options.work / "clean.parquet"),
-            **PARAZH_CLEANING,
-            **WHOLE_CORPUS,
+    output = options.work / "clean.parquet"
+    if not output.exists():
+        clean_file(
+            CleanFile(
+                bitext=[str(options.data / TVSUB / "zho-eng.train.episode-zho-eng.tsv.zst")],
+                source_lang="en",
+                lang="zh",
+                source_column="2",
+                reference_column="1",
+                output=str(output),
+                **PARAZH_CLEANING,
+                **WHOLE_CORPUS,
+            )
         )
-    )
-    table = pq.read_table(options.work / "clean.parquet")
+    table = pq.read_table(output)
     order = np.random.default_rng(SEED).permutation(len(table))
     for name, numbers in (("train", order[:TRAINED]), ("parabank", order[TRAINED : TRAINED + 220_000])):
         rows = table.take(pa.array(np.sort(numbers))).select(["source", "reference"]).to_pylist()
@@ -138,7 +141,9 @@ def bleu_of(options: argparse.Namespace, direction: str) -> dict[str, Any]:
 
 
 def parabank(options: argparse.Namespace, builder: str, additions: dict[str, Any], lines: int | None = None) -> dict:
-    """Build a parabank unless that has been done; the figures of its card, how long it took and the peak memory.
+    """Build a parabank unless that has been done; the figures of its card, and if it was never interrupted its cost.
+
+    The cost is how long it took, the number of processes, and the peak memory.
 
     Args:
         options: Of the command.
@@ -147,8 +152,9 @@ def parabank(options: argparse.Namespace, builder: str, additions: dict[str, Any
         lines: How many it reads; None is those of `LINES`, for the parabank itself.
     """
     name = f"{builder}-{lines}" if lines else builder
-    folder, clock, config = (options.work / f"{name}{end}" for end in ("", ".seconds", ".yaml"))
+    folder, run, clock, config = (options.work / f"{name}{end}" for end in ("", ".shards", ".seconds", ".yaml"))
     if not (folder / "statistics.json").exists():
+        is_new = not run.exists()
         settings = {
             "bitext": [str(options.work / "parabank.tsv")],
             "output_dir": str(folder),
@@ -166,14 +172,16 @@ def parabank(options: argparse.Namespace, builder: str, additions: dict[str, Any
         subprocess.run([*command, "--processes", str(options.processes)], check=True)
         cost = {"seconds": time.perf_counter() - began, "processes": options.processes}
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process so far
-        write_whole(clock, json.dumps(cost | {"peak_megabytes": peak}))
+        if is_new:
+            write_whole(clock, json.dumps(cost | {"peak_megabytes": peak}))
     statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
     names = ("inputs", "total", "lengths", "candidates", "copies", "diversity", "paraphrase_scores")
     contamination = json.loads((folder / "contamination.json").read_text(encoding="utf-8"))
-    shards = finished_shards(options.work / f"{name}.shards")
+    shards = finished_shards(run)
     size = sum(shard.stat().st_size for shard in shards) / statistics["total"]["references"]
     figures = {"contamination": contamination, "bytes_per_reference": size}
-    return {key: statistics[key] for key in names} | figures | json.loads(clock.read_text())
+    cost = json.loads(clock.read_text(encoding="utf-8")) if clock.exists() else {}
+    return {key: statistics[key] for key in names} | figures | cost
 
 
 def build_chinese(options: argparse.Namespace, lines: int | None = None) -> dict:
@@ -263,7 +271,7 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    options.work.mkdir(parents=True, exist_ok=True)
+    check_work(options.work, "subtitles", {"data": options.data})
     if "text" in options.only and not (options.work / "parabank.tsv").exists():
         text(options)
     work = {

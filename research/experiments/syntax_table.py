@@ -68,16 +68,25 @@ def tatoeba_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]
 
 
 def tested(data: Path, name: str, count: int, seed: int) -> Texts:
-    """Sentences of Tatoeba, or captions, each with another of the same image."""
+    """Sentences of Tatoeba, or captions, each with another of the same image.
+
+    Raises:
+        ValueError: There is none.
+    """
     chance = random.Random(seed)
     if name == "captions":
         images = captions(data, "validation")
-        return [
-            (image.text, chance.choice(image.references)) for image in chance.sample(images, min(count, len(images)))
-        ]
-    texts = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
-    texts -= natural(data).keys()
-    return [(text, None) for text in chance.sample(sorted(texts), min(count, len(texts)))]
+        sample = chance.sample(images, min(count, len(images)))
+        texts: Texts = [(image.text, chance.choice(image.references)) for image in sample]
+    else:
+        sentences = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
+        sentences -= natural(data).keys()
+        texts = [(text, None) for text in chance.sample(sorted(sentences), min(count, len(sentences)))]
+    if not texts:
+        raise ValueError(
+            f"wanted held-out texts of {name}, got none in {data}: give all its files, and --texts above 0"
+        )
+    return texts
 
 
 def forms(texts: Iterable[str]) -> list[str]:
@@ -99,7 +108,7 @@ def best_outputs(paraphraser: Paraphraser, texts: Sequence[str], text_templates:
 
 
 def obeyed(paraphraser: Paraphraser, test: Texts, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """For each template the share of outputs that have it, asked for and not, and the outputs."""
+    """For each template the share of outputs that have it, asked for and not, and the outputs; None without outputs."""
     texts = [text for text, _ in test]
     templates_by_name: dict[str, list[str]] = {name: [name] * len(texts) for name in names}
     if all(exemplar for _, exemplar in test):
@@ -115,16 +124,19 @@ def obeyed(paraphraser: Paraphraser, test: Texts, names: Sequence[str]) -> tuple
             "not_asked": having(free, text_templates),
             "asked": having(forms(outputs[name]), text_templates),
             "answered": 100 * len(pairs) / len(texts),
-            "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)),
+            "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)) if pairs else None,
         }
     return figures, outputs
 
 
-def having(output_forms: Sequence[str], wanted_forms: Sequence[str]) -> float:
-    """The percentage of sentences whose output has the form asked for; "" is none, and those are left out."""
-    return 100 * fmean(
-        form == wanted_form for form, wanted_form in zip(output_forms, wanted_forms, strict=True) if wanted_form
-    )
+def having(output_forms: Sequence[str], wanted_forms: Sequence[str]) -> float | None:
+    """The percentage of sentences whose output has the form asked for; "" is none, and those are left out.
+
+    >>> having(["(S (NP))", ""], ["(S (NP))", "(S (VP))"]), having([""], [""])
+    (50.0, None)
+    """
+    asked = [pair for pair in zip(output_forms, wanted_forms, strict=True) if pair[1]]
+    return 100 * fmean(form == wanted_form for form, wanted_form in asked) if asked else None
 
 
 def main() -> None:

@@ -75,6 +75,28 @@ def test_copies_are_left_out_before_the_pairs_are_ranked(shards):
     assert [pair.reference for pair in by_overlap] == [pair.reference for pair in parts[0]]
 
 
+def stub_builder(monkeypatch, rows):
+    """As many rows as the bitext has lines, in place of ParaNMT."""
+
+    def make(builder, bitext, work):
+        count = len(bitext.read_text().splitlines())
+        write_run(work / f"{bitext.stem}-paranmt.shards", rows[:count], shard_rows=7)
+        (work / f"{bitext.stem}-paranmt").mkdir()
+
+    monkeypatch.setattr(tables.corpora, "sts_sentences", lambda data: set())
+    monkeypatch.setattr(tables.corpora, "references", lambda data, name, forbidden: [("s", "t")] * 40)
+    monkeypatch.setattr(tables.corpora, "make", make)
+
+
+def test_a_run_of_another_number_of_references_is_not_taken(shards, tmp_path, monkeypatch):
+    stub_builder(monkeypatch, list(tables.rows_of(shards)))
+    data, work = tmp_path / "data", tmp_path / "work"
+    for name, count in (("tatoeba", 30), ("tatoeba", 30), ("news", 20)):
+        assert len(list(tables.rows_of(tables.translate(data, work, name, count)))) == count
+    with pytest.raises(ValueError, match="holds tatoeba of references 30, now 40"):
+        tables.translate(data, work, "tatoeba", 40)
+
+
 def test_what_a_corpus_is_like(shards):
     rows = list(tables.rows_of(shards))
     pairs = tables.translated(rows)
@@ -85,13 +107,11 @@ def test_what_a_corpus_is_like(shards):
 
 
 @pytest.mark.slow
-def test_tables_end_to_end(shards, judge, tmp_path, capsys):
+def test_tables_end_to_end(shards, judge, tmp_path, capsys, monkeypatch):
     rows = list(tables.rows_of(shards))
-    for name, count in {"tatoeba": 30, "news": 40}.items():
-        (tmp_path / f"{name}-paranmt").mkdir()  # as if it were built
-        write_run(tmp_path / f"{name}-paranmt.shards", rows[:count], shard_rows=7)
+    stub_builder(monkeypatch, rows)
     options = types.SimpleNamespace(
-        data=tmp_path, work=tmp_path, sources=["tatoeba", "news"], references=20, filtered=30, models=["WORD"],
+        data=tmp_path, work=tmp_path / "work", sources=["tatoeba", "news"], references=20, filtered=30, models=["WORD"],
         seeds=[0, 1],
     )  # fmt: skip
     base = EncoderTraining(pairs=[], output_dir="", epochs=1, batch=4, mega_batch=2, dimensions=8)

@@ -79,17 +79,17 @@ def test_the_corpora_have_the_same_references(data, tmp_path, monkeypatch):
             candidates = [Candidate(text, "sample", rank=0)]
             yield Row("a-1", "a", None, "de", reference, "en", "train", candidates=candidates)
 
-    monkeypatch.setattr(paraphraser_runs, "parabanks", lambda data, work, builders: {name: name for name in builders})
+    monkeypatch.setattr(paraphraser_runs, "parabanks", lambda data, work: {name: name for name in parabanks})
     monkeypatch.setattr(paraphraser_runs, "read_references", rows)
     monkeypatch.setattr(paraphraser_runs, "paranet", lambda data: [("P.", "Q.")])
-    paraphraser_runs.corpora(data, tmp_path, 2)
-    pairs = {name: dict(paraphraser_runs.read_pairs(tmp_path / f"{name}.tsv")) for name in ("paranmt", "parabank-2")}
+    work = tmp_path / "work"
+    paraphraser_runs.corpora(data, work, 2)
+    pairs = {name: dict(paraphraser_runs.read_pairs(work / f"{name}.tsv")) for name in ("paranmt", "parabank-2")}
     assert pairs["paranmt"] == {"I go.": "I walk.", "You go.": "You leave."}  # "A copy." is copied, "A dog." in a test
     assert pairs["parabank-2"] == {"I go.": "I run.", "You go.": "You walk."}
-    assert not (tmp_path / "paranet-ours.tsv").exists()
-    paraphraser_runs.corpora(data, tmp_path, 2, ["ParaNet", paraphraser_runs.OURS], "parabank2")
-    ours = paraphraser_runs.read_pairs(tmp_path / "paranet-ours.tsv")
+    assert not (work / "paranet-ours.tsv").exists()
+    paraphraser_runs.corpora(data, work, 2, ["ParaNet", paraphraser_runs.OURS], "parabank2")
+    ours = paraphraser_runs.read_pairs(work / "paranet-ours.tsv")
     assert sorted(ours) == [("A copy.", "Copied."), ("I go.", "I run."), ("We.", "Us."), ("You go.", "You walk.")]
-    (tmp_path / "parabank-2.tsv").unlink()
     with pytest.raises(ValueError, match="wanted 3 references with a paraphrase in all corpora, got 2"):
-        paraphraser_runs.corpora(data, tmp_path, 3)
+        paraphraser_runs.corpora(data, tmp_path / "more", 3)
