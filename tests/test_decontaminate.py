@@ -58,6 +58,20 @@ def test_a_bad_set_is_an_error_before_anything_is_made(settings, tmp_path):
     assert not (tmp_path / "bank.shards").exists()
 
 
+def test_traditional_evaluation_texts_are_found_in_what_is_cleaned_to_simplified(tmp_path):
+    (tmp_path / "a.tsv").write_text(
+        "The lift is broken again.\t這個電梯又壞了。\nHe left.\t他離開了。\n", encoding="utf-8"
+    )
+    (tmp_path / "set.txt").write_text("這個電梯又壞了。\n", encoding="utf-8")
+    run = ParaZhRun(
+        bitext=[str(tmp_path / "a.tsv")], source_lang="en", lang="zh", simplified=True, forward="f", backward="b",
+        decontaminate=[str(tmp_path / "set.txt")], output_dir=str(tmp_path / "bank"),
+    )  # fmt: skip
+    run.shards_dir.mkdir()
+    rows = list(run.input_rows())
+    assert [(row.reference, row.reason) for row in rows] == [("这个电梯又坏了。", "contaminated"), ("他离开了。", None)]
+
+
 @pytest.mark.slow
 def test_sentences_of_books_too(tmp_path):
     sentences = [reference for _, reference in LINES]

@@ -25,7 +25,8 @@ class _CountSettings:
         bitext: Training corpus: one file, glob or dataset, or two line-aligned files.
         output: File of the table; compressed if it ends in .gz.
         reference_column: Column of the language that is counted; by default 1 or "reference".
-        source_column: Column of the other language; by default 0 or "source".
+        source_column: Column of the other language; by default that which is counted if it is given, else 0 or
+            "source".
         data_split: Split to read, if the bitext is a dataset.
     """
 
@@ -59,7 +60,8 @@ def _work(s: _CountSettings) -> None:
     """
     check_output_file(Path(s.output), s.bitext, is_idf)
     faults: list[int] = []
-    idf = count_idf(references(read_bitext(s.bitext, s.source_column, s.reference_column, s.data_split), faults))
+    source_column = s.reference_column if s.source_column is None else s.source_column
+    idf = count_idf(references(read_bitext(s.bitext, source_column, s.reference_column, s.data_split), faults))
     if not idf.sentences:
         raise ValueError(
             f"wanted usable lines, got none in {' and '.join(s.bitext)} ({len(faults)} unusable): name its columns"

@@ -199,6 +199,9 @@ def test_columns_that_were_given_or_are_missing(tmp_path):
     assert "wanted column 'up'" in fails(ValueError, [path], "up", **LANGUAGES)
     tsv = write(tmp_path / "a.tsv", b"id\tleft\tright\n1\tJa\tYes\n")
     assert read(tsv, source_column="left", reference_column="right") == [Pair(2, "Ja", "Yes")]
+    line = fails(ValueError, [tsv], None, "right")
+    assert line == f"wanted column 'source', got only id, left, right in {tsv}: name the column to read"
+    assert "a TSV column, from 0, got 'up': the first line lacks this name" in fails(ValueError, [tsv], "up")
 
 
 def test_odd_records_are_faults(tmp_path):
@@ -225,10 +228,11 @@ def test_several_files_are_one_bitext_in_sorted_order(tmp_path):
     names = [tmp_path / f"part-{number}.tsv.gz" for number in (3, 1, 2)]
     assert [(pair.line, pair.source) for pair in read(*names)] == lines
     assert [(pair.line, pair.source) for pair in read(tmp_path / "part-4.csv", tmp_path / "*.gz")][-1] == (7, "4")
-    two = [write(tmp_path / "a.tsv", b"1\tx\n"), write(tmp_path / "b.tsv", b"2\ty\n")]
-    assert read(*two) == [Pair(1, "1", "x"), Pair(2, "2", "y")]
-    aligned = [write(tmp_path / "c.tsv", b"1\n"), write(tmp_path / "d.tsv", b"2\n")]  # without a TAB
-    assert read(*aligned) == [Pair(1, "1", "2")]
+    for suffix in ("tsv", "txt"):
+        two = [write(tmp_path / f"a.{suffix}", b"1\tx\n"), write(tmp_path / f"b.{suffix}", b"2\ty\n")]
+        assert read(*two) == [Pair(1, "1", "x"), Pair(2, "2", "y")]
+        aligned = [write(tmp_path / f"c.{suffix}", b"1\n"), write(tmp_path / f"d.{suffix}", b"2\n")]  # without a TAB
+        assert read(*aligned) == [Pair(1, "1", "2")]
     assert str(tmp_path / "no*.csv") in fails(FileNotFoundError, [str(tmp_path / "no*.csv")])
 
 
@@ -281,6 +285,19 @@ def test_commands_read_all_forms(tmp_path, name, content, capsys):
     idf = ["--source_column", "de", "--reference_column", "en", "--output", str(tmp_path / "idf.tsv")]
     assert count_idf.main(["--bitext", path, *idf]) == 0
     assert "words of 5 sentences" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.zip"])
+def test_an_idf_table_needs_the_column_that_is_counted_alone(tmp_path, name, capsys):
+    tsv = "".join(f"{s}\t{r}\n" for s, r in [("de", "en"), *ROWS]).encode()
+    content = csv() if name == "a.csv" else tsv
+    path = archive(tmp_path / name, OPUS) if name == "a.zip" else write(tmp_path / name, content)
+    arguments = ["--bitext", path, "--output", str(tmp_path / "idf.tsv")]
+    assert count_idf.main([*arguments, "--reference_column", "en"]) == 0
+    assert "words of 5 sentences" in capsys.readouterr().out
+    if name == "a.zip":
+        assert count_idf.main(arguments) == 1
+        assert "name the languages of both sides, or give them as columns" in capsys.readouterr().err
 
 
 @pytest.mark.slow

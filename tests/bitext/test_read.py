@@ -159,6 +159,23 @@ def test_dataset_null_is_an_empty_text(tmp_path):
     assert list(read_bitext([str(tmp_path)])) == [Pair(1, "Ja", "Yes"), Pair(2, "", "No")]
 
 
+def test_the_first_records_may_be_null(tmp_path):
+    records = [{"translation": None}, {"translation": {"de": "Ja", "en": "Yes"}}]
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    write(tmp_path / "folder" / "train.jsonl", lines)
+    datasets.Dataset.from_list(records).save_to_disk(str(tmp_path / "saved"))
+    translation = datasets.Features({"translation": datasets.Translation(("de", "en"))})
+    datasets.Dataset.from_list(records, translation).save_to_disk(str(tmp_path / "translation"))
+    for name in ("folder", "saved", "translation"):
+        read = list(read_bitext([str(tmp_path / name)], source_lang="de", lang="en"))
+        assert read == [Pair(1, "", ""), Pair(2, "Ja", "Yes")], name
+    file = write(tmp_path / "a.jsonl", b"\n" + lines + b" \n")
+    pairs = list(read_bitext([file], source_lang="de", lang="en"))
+    assert [pair.fault for pair in pairs] == ["columns", "columns", None, "columns"] and pairs[2].source == "Ja"
+    assert "got only translation, translation.de, translation.en in" in fails(ValueError, [file], "left", "right")
+    assert "got b''" in fails(ValueError, [write(tmp_path / "empty.jsonl", b"\n\n")])
+
+
 def test_missing_column_lists_those_there(tmp_path):
     pq.write_table(NESTED, tmp_path / "train.parquet")
     for bitext in ([str(tmp_path / "train.parquet")], [str(tmp_path)]):  # as a file and as a dataset
@@ -285,7 +302,16 @@ def test_a_folder_of_csv_keeps_words_that_pandas_takes_for_none(tmp_path, delimi
         ["Nein; nie.", "No, never."],
         ["", "N/A"],
     ]
+    quote = "" if delimiter == "\t" else '"'
     (tmp_path / name).write_text(
-        "".join(delimiter.join(f'"{field}"' if field else "" for field in row) + "\n" for row in rows)
+        "".join(delimiter.join(f"{quote}{field}{quote}" if field else "" for field in row) + "\n" for row in rows)
     )
     assert [[pair.source, pair.reference] for pair in read_bitext([str(tmp_path)])] == rows[1:]
+
+
+@pytest.mark.parametrize("name", ["train.tsv", "train.csv"])
+def test_between_tabs_quotes_are_letters_in_a_folder_as_in_a_file(tmp_path, name):
+    rows = [["source", "reference"], ['"Er', "He"], ["ging", "went"], ['weg"', 'away"'], ['"Gut"', 'a "word"']]
+    path = write(tmp_path / "set" / name, "".join("\t".join(row) + "\n" for row in rows).encode())
+    read = [[[pair.source, pair.reference] for pair in read_bitext([place])] for place in (path, str(tmp_path / "set"))]
+    assert read == [rows[1:], rows[1:]]

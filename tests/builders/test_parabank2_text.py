@@ -5,7 +5,7 @@ import pytest
 from builders import parabank2
 from builders.commands.build_parabank import main
 from builders.filter import Filter, filter_parabank
-from builders.parabank2 import ParaBank2TextRun
+from builders.parabank2 import ParaBank2Run, ParaBank2TextRun
 from toolkit.package.load import load_parabank
 from toolkit.system.whole_files import read_record
 
@@ -88,3 +88,13 @@ def test_the_settings_of_running_text_may_stand_in_a_file(tmp_path, capsys):
         assert main(["parabank2", *config, "--output_dir", str(tmp_path / "bank")]) == 1
         stderr = capsys.readouterr().err
         assert "unknown key" not in stderr and "starter/en-de" in stderr
+
+
+def test_a_language_of_which_no_word_can_be_forbidden(tmp_path):
+    text = {"text": ["t"], "pivot": ["there", "back"], "pivot_lang": "en", "output_dir": "o"}
+    bitext = {"bitext": ["b"], "source_lang": "en", "forward": "f", "backward": "b", "output_dir": "o"}
+    for run, options in ((ParaBank2TextRun, text), (ParaBank2Run, bitext)):
+        with pytest.raises(ValueError, match=r"wanted words to forbid, got ja, .*: give --constraint_rate 0 to sample"):
+            run(**options, lang="jpn")
+        assert run(**options, lang="th", constraint_rate=0.0).lang == "th"
+        assert run(**options, lang="zh").constraint_rate > 0 and run(**options, lang="hi").constraint_rate > 0

@@ -9,6 +9,7 @@ import pytest
 from toolkit.bitext.normalize import match_key
 from toolkit.clean import contamination
 from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, _found_in, _index_of, search_for
+from toolkit.clean.normal_form import form_of, normal
 
 WORDS = [
     "the",
@@ -114,6 +115,16 @@ def test_a_common_ngram_is_not_followed(monkeypatch):
         None,
         (0, "equal"),
     ]
+
+
+def test_texts_are_looked_for_as_they_are_and_in_the_normal_forms_of_what_is_searched():
+    texts = ["這個電梯又壞了，我們只好走樓梯。", "Tom &amp; Anna went home at last."]
+    forms = {form_of(lang, True, True, True, True) for lang in ("zh", "en")}
+    search = search_for([EvaluationSet("demo", "1", texts)], forms)
+    cleaned = [normal(text, form_of("zh", True, True, True, True)) for text in texts]
+    assert cleaned[0].startswith("这个电梯") and "&amp;" not in cleaned[1]
+    assert search.found(pa.array([*cleaned, *texts, "这个电梯没有坏。"])).tolist() == [True] * 4 + [False]
+    assert search.record("lines")[0]["texts"] == 2
 
 
 def test_a_search_counts_each_record_once():

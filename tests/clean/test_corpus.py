@@ -150,6 +150,15 @@ def test_the_first_lines_of_blocks(limit):
     assert pairs == [Pair(n, *pair) for n, pair in enumerate(["ab", "cd", "ef", "gh", "ij"], 1)][:limit]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_names_in_the_first_line_are_no_line_of_a_limit(tmp_path, limit):
+    (tmp_path / "a.tsv").write_text("de\ten\nEins\tOne\nZwei\tTwo\nDrei\tThree\n")
+    blocks = list(first_lines(read_blocks([str(tmp_path / "a.tsv")], source_lang="de", lang="en"), limit))
+    pairs = [pair for block in blocks for pair in pairs_of(block)]
+    assert [(pair.line, pair.reference) for pair in pairs] == [(2, "One"), (3, "Two"), (4, "Three")][:limit]
+    assert all(block.sides[0] for block in blocks)
+
+
 class Deadly(CleanSettings):
     """Settings that kill a process which receives them."""
 

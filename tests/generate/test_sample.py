@@ -145,6 +145,23 @@ def test_negative_words_of_chinese_are_those_of_jieba():
     assert negative_words("小明今天来到北京。", pieces) == [("今天", [[4, 5]]), ("来到", [[6, 7]])], "no name, no mark"
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ذهب الولد كَتَبَ 5.", ["ذهب", "الولد", "كَتَبَ"]),
+        ('הילד הלך לבית־הספר צה"ל היום.', ["הילד", "הלך", "היום"]),
+        ("लड़का स्कूल गया।", ["लड़का", "स्कूल", "गया"]),
+        ("그 소년은 갔다.", ["그", "소년은", "갔다"]),
+        ("می‌روم خانه", ["خانه"]),
+        ("少年は今日、学校に行った。", []),
+        ("เขาไป โรงเรียน", []),
+        ("ខ្ញុំ ចូលចិត្ត", []),
+    ],
+)
+def test_negative_words_of_scripts_without_capitals(text, words):
+    assert [word for word, _ in negative_words(text, Characters("".join(dict.fromkeys(text))))] == words
+
+
 class Characters:
     """Pieces of one character, numbered from 2 in the order of a text; 0 is unknown, 1 the end."""
 

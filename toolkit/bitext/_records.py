@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from toolkit.bitext._sides import Sides
@@ -11,6 +12,7 @@ from toolkit.bitext.csv_records import csv_records
 from toolkit.bitext.text_file import _Text, lines
 
 Record = tuple[str, str] | None
+SAMPLE_RECORDS = 1000  # ours: records that are looked at for the columns, which the first may lack
 
 
 def no_column(wanted: str, names: list[str], place: object) -> ValueError:
@@ -37,6 +39,21 @@ def named_columns(sides: Sides, names: list[str], place: object) -> tuple[str, s
     return source, reference
 
 
+def columns_of_records(sides: Sides, names: Sequence[list[str]], place: object) -> tuple[str, str]:
+    """The columns of source and reference, by the first record that has both.
+
+    Args:
+        sides: What tells them.
+        names: Of the columns of each of the first records.
+        place: Where they are, for the error.
+
+    Raises:
+        ValueError: No record has both; the message lists the columns of all.
+    """
+    whole = next((columns for columns in names if None not in sides.among(columns)), None)
+    return named_columns(sides, whole or list(dict.fromkeys(chain.from_iterable(names))), place)
+
+
 def csv_pairs(text: _Text, sides: Sides) -> Iterator[Record]:
     """The pairs of CSV with a header; bytes that are not UTF-8 are surrogates.
 
@@ -54,19 +71,23 @@ def csv_pairs(text: _Text, sides: Sides) -> Iterator[Record]:
 
 
 def json_pairs(text: _Text, sides: Sides) -> Iterator[Record]:
-    """The pairs of JSON lines; bytes that are not UTF-8 are surrogates. The first record tells the columns.
+    """The pairs of JSON lines; bytes that are not UTF-8 are surrogates. An empty line has no pair.
 
     Raises:
         FileNotFoundError: The file does not exist.
-        ValueError: The first line is no JSON object or has no such columns; the file is damaged.
+        ValueError: The first line with text is no JSON object, none of the first has such columns, or the file is
+            damaged.
     """
-    columns: tuple[str, str] | None = None
-    for raw in lines(*text):
-        record = _json_object(raw)
-        if columns is None:
-            if record is None:
-                raise ValueError(f"wanted a JSON object on each line, got {raw[:60]!r} in {text}: convert it")
-            columns = named_columns(sides, _names(record), text)
+    raw_lines = iter(lines(*text))
+    first = list(islice(raw_lines, SAMPLE_RECORDS))
+    if not first:
+        return
+    raw = next(filter(bytes.strip, first), b"")
+    if _json_object(raw) is None:
+        raise ValueError(f"wanted a JSON object on each line, got {raw[:60]!r} in {text}: convert it")
+    names = [record_names(record) for record in map(_json_object, first) if record is not None]
+    columns = columns_of_records(sides, names, text)
+    for record in map(_json_object, chain(first, raw_lines)):
         source, reference = (_field(record, name) for name in columns)
         yield None if source is None or reference is None else (source, reference)
 
@@ -80,7 +101,7 @@ def _json_object(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _names(record: dict[str, Any]) -> list[str]:
+def record_names(record: dict[str, Any]) -> list[str]:
     """The columns of a record, and those of the objects in it after a dot."""
     return [
         f"{name}.{inner}" if inner is not None else name

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-import pyarrow as pa
-
+from toolkit.bitext._records import no_column
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
-from toolkit.bitext.read import _column_in, _field_text, _nested_type, _open_dataset, is_dataset
+from toolkit.bitext.read import _field_text, _open_dataset, is_dataset
 from toolkit.bitext.text_file import COMPRESSED, checked_path, text_lines
 from toolkit.system.urls import files_at, is_url, matching
 
@@ -101,10 +100,11 @@ def _dataset_names(addresses: Sequence[str], file_names: Mapping[str, str]) -> d
 
 def _read_dataset(address: str, name: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[_Book]:
     """The books of a dataset; the number of a record, from 1, ends its name."""
-    dataset, first = _open_dataset(address, data_split)
-    if first is None:
+    dataset, _, names = _open_dataset(address, data_split, lambda columns: column in columns)
+    if not names:
         return
-    _column_in(pa.schema([(name, _nested_type(value)) for name, value in first.items()]), column, address)
+    if column not in names[-1]:
+        raise no_column(column, list(dict.fromkeys(chain.from_iterable(names))), address)
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
         text = _field_text(record, column, address).split("\n")
         yield _Book(f"{name}-{number}", _normalize_paragraphs(_read_paragraphs(iter(text)), ascii_marks))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from toolkit.bitext.csv_records import SAMPLE_LINES, delimiter_of
+from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, delimiter_of
 from toolkit.bitext.text_file import readable_lines
 
 # pandas would read "None", "null", "NA" and "nan" as no text, too
@@ -34,6 +35,8 @@ def check_folder(folder: str) -> None:
 def csv_options(name: str, configuration: str | None, cache: str | None = None) -> dict[str, Any]:
     """The options with which `datasets.load_dataset` reads a data set in CSV; none for a data set in another form.
 
+    Between tabs quotes are letters, as `csv_records` reads them.
+
     Args:
         name: A folder or a Hub id.
         configuration: Its configuration, None for the default.
@@ -50,7 +53,11 @@ def csv_options(name: str, configuration: str | None, cache: str | None = None) 
         return {}
     files = [Path(file) for part in (config.data_files or {}).values() for file in part]
     local = next((file for file in files if file.suffix == ".csv" and file.is_file()), None)
-    if config.sep != COMMA or local is None:
-        return EMPTY_IS_NONE
-    first = islice(readable_lines(str(local)), SAMPLE_LINES)
-    return EMPTY_IS_NONE | {"sep": delimiter_of(list(first))}
+    options = dict(EMPTY_IS_NONE)
+    separator = config.sep
+    if separator == COMMA and local is not None:
+        first = islice(readable_lines(str(local)), SAMPLE_LINES)
+        options["sep"] = separator = delimiter_of(list(first))
+    if separator == TAB:
+        options["quoting"] = csv.QUOTE_NONE
+    return options

@@ -23,7 +23,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.bitext._codes import short_code
-from toolkit.bitext._records import Record, csv_pairs, json_pairs, named_columns, no_column
+from toolkit.bitext._records import (
+    SAMPLE_RECORDS,
+    Record,
+    columns_of_records,
+    csv_pairs,
+    json_pairs,
+    named_columns,
+    record_names,
+)
 from toolkit.bitext._sides import Sides
 from toolkit.bitext._tmx import read_units
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
@@ -44,7 +52,8 @@ from toolkit.system.urls import for_arrow, is_file, matching
 SUFFIXES = (".tsv", ".txt", ".parquet")  # of the forms in which pairs are also written
 RECORDS: dict[str, Callable[[_Text, Sides], Iterator[Record]]] = {".csv": csv_pairs, ".jsonl": json_pairs}
 FORMS = (*SUFFIXES, *RECORDS, ".tmx", ".zip")
-BOTH_SIDES = frozenset(FORMS) - {".txt", ".tsv"}  # suffixes of files that hold both sides in any case
+LINES = (".tsv", ".txt")  # suffixes of lines of text, with one side or with both between tabs
+BOTH_SIDES = frozenset(FORMS) - {*LINES}  # suffixes of files that hold both sides in any case
 BLOCK_LINES = 20_000  # ours: of a block of Parquet
 BLOCK_RECORDS = 1000  # ours: of a block of a dataset, which may come slowly
 DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
@@ -166,7 +175,7 @@ def _holds_both_sides(address: str) -> bool:
     suffix = text_suffix(address)
     if suffix in BOTH_SIDES or (glob.has_magic(address) and not is_file(address)):
         return True
-    return suffix == ".tsv" and b"\t" in next(_whole_lines(address), b"").partition(b"\n")[0]
+    return suffix in LINES and b"\t" in next(_whole_lines(address), b"").partition(b"\n")[0]
 
 
 def _matching_files(address: str) -> list[str]:
@@ -216,7 +225,7 @@ def read_sentences(texts: Sequence[str], column: str | int | None = None, data_s
     """
 
     def blocks(text: str) -> Iterator[Block]:
-        text_column = (0 if text_suffix(text) in (".tsv", ".txt") else "text") if column is None else column
+        text_column = (0 if text_suffix(text) in LINES else "text") if column is None else column
         return read_blocks([text], text_column, text_column, data_split)
 
     return _renumbered(block for text in texts for block in blocks(text))
@@ -249,7 +258,7 @@ def _read_text(text: _Text, suffix: str, sides: Sides) -> Iterator[Block]:
     Raises:
         ValueError: There is no such form.
     """
-    if suffix in (".tsv", ".txt"):
+    if suffix in LINES:
         return _read_tsv(text, sides)
     if suffix == ".tmx":
         return _read_tmx(text, _with_names(sides))
@@ -289,7 +298,7 @@ def _no_language(language: str, names: Sequence[str], place: object) -> ValueErr
     """The error of a file that lacks the side of a language."""
     return ValueError(
         f"wanted a side in {language!r}, got only {', '.join(names) or 'none'} in {place}: name the languages of both "
-        "sides (--source_lang and --lang, or as columns)"
+        "sides, or give them as columns"
     )
 
 
@@ -354,7 +363,8 @@ def _read_tsv(text: _Text, sides: Sides) -> Iterator[Block]:
     for lines_of_block in _whole_lines(*text):
         if columns is None:
             header, _, rest = lines_of_block.partition(b"\n")
-            columns, has_header = _tsv_columns([decode(cell)[0] for cell in header.rstrip(b"\r").split(b"\t")], sides)
+            cells = [decode(cell)[0] for cell in header.rstrip(b"\r").split(b"\t")]
+            columns, has_header = _tsv_columns(cells, sides, text)
             if has_header:
                 line, lines_of_block = 2, rest
         width = width or _usual_width(lines_of_block, max(columns) + 1)
@@ -363,17 +373,20 @@ def _read_tsv(text: _Text, sides: Sides) -> Iterator[Block]:
         line += lines_of_block.count(b"\n")
 
 
-def _tsv_columns(first_line: list[str], sides: Sides) -> tuple[tuple[int, int], bool]:
+def _tsv_columns(first_line: list[str], sides: Sides, text: _Text) -> tuple[tuple[int, int], bool]:
     """The columns of source and reference of a TSV file, and whether its first line is a header, which names them.
 
     Raises:
-        ValueError: A column was given that is neither a number nor in the first line.
+        ValueError: A column was given that is neither a number nor in the first line, or whose name is there without
+            one for the other side.
     """
     names = [cell.strip() for cell in first_line]
     are_numbers = [column is None or str(column).isdecimal() for column in sides.columns]
     source, reference = sides.among(names) if sides.columns == (None, None) or not all(are_numbers) else (None, None)
     if source is not None and reference is not None:
         return (names.index(source), names.index(reference)), True
+    if (source is not None and not are_numbers[0]) or (reference is not None and not are_numbers[1]):
+        named_columns(sides, names, text)
     return (_column_number(sides.columns[0], 0), _column_number(sides.columns[1], 1)), False
 
 
@@ -466,12 +479,12 @@ def _read_dataset(address: str, sides: Sides, data_split: str) -> Iterator[Block
     Raises:
         ValueError: The dataset, its split or a column is not there, or a column holds no text.
     """
-    dataset, first = _open_dataset(address, data_split)
-    if first is None:
+    dataset, first, names = _open_dataset(address, data_split, lambda columns: None not in sides.among(columns))
+    if not first:
         return
-    schema = pa.schema([(name, _nested_type(value)) for name, value in first.items()])
-    columns = named_columns(sides, _column_names(schema), address)
-    outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
+    columns = columns_of_records(sides, names, address)
+    top_names = set(chain.from_iterable(first))
+    outer = dict.fromkeys(name if name in top_names else name.partition(".")[0] for name in columns)
     records = iter(dataset.select_columns(list(outer)))
     for line in count(1, BLOCK_RECORDS):
         batch = list(islice(records, BLOCK_RECORDS))
@@ -505,13 +518,15 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
         blocks: All lines.
         limit: The most lines, at least 1.
     """
+    left = limit
     for block in blocks:
-        left = limit + 1 - block.line
-        if block.sides[0].count(b"\n") >= left:
+        line_count = block.sides[0].count(b"\n")
+        if line_count >= left:
             sides = tuple(b"".join(line + b"\n" for line in side.split(b"\n", left)[:left]) for side in block.sides)
             yield replace(block, sides=sides)
             return
         yield block
+        left -= line_count
 
 
 def _join_texts(texts: Sequence[bytes | None]) -> bytes:
@@ -524,8 +539,19 @@ def _join_texts(texts: Sequence[bytes | None]) -> bytes:
     return b"".join([(text or b"").replace(b"\n", b" ") + b"\n" for text in texts])
 
 
-def _open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
-    """One split of a dataset as a `datasets` object, streaming, and its first record; None if it has no record.
+def _open_dataset(
+    address: str, data_split: str, has_columns: Callable[[list[str]], bool]
+) -> tuple[Any, list[dict], list[list[str]]]:
+    """One split of a dataset as a `datasets` object, streaming, with its first records and their columns.
+
+    Args:
+        address: As `_load_dataset` takes it.
+        data_split: Which split.
+        has_columns: Whether the columns of a record, with the fields of nested ones after a dot, are those to read.
+
+    Returns:
+        The object; its first records, none if it is empty, and more than one only until one has the columns; and the
+        columns of each of them.
 
     Raises:
         ValueError: The dataset, its configuration or its split is not there, or its first file is damaged.
@@ -533,9 +559,15 @@ def _open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
     import datasets  # most bitexts are files: they need not wait for this import
 
     check_folder(address)
+    first, names = list[dict](), list[list[str]]()
     try:
         dataset = _load_dataset(address, data_split)
-        return dataset, next(iter(dataset), None)
+        for record in islice(dataset, SAMPLE_RECORDS):
+            first.append(record)
+            names.append(_column_names(dataset.features.arrow_schema) if dataset.features else record_names(record))
+            if dataset.features or has_columns(names[-1]):
+                break
+        return dataset, first, names
     except (OSError, ValueError, RuntimeError, StopIteration, datasets.exceptions.DatasetsError) as error:
         reason = str(error).strip().split("\n")[0] or "no records"  # an empty JSON file ends in StopIteration
         raise ValueError(
@@ -607,11 +639,6 @@ def _field_text(record: dict, name: str, address: str) -> str:
     return value or ""
 
 
-def _nested_type(value: object) -> pa.DataType:
-    """A type in place of a value's Arrow type, which only distinguishes nested from flat values."""
-    return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
-
-
 def _column_names(schema: pa.Schema) -> list[str]:
     """The columns of a schema, and the fields of nested ones after a dot."""
     return [
@@ -619,18 +646,6 @@ def _column_names(schema: pa.Schema) -> list[str]:
         for field in schema
         for child in (field.type if pa.types.is_struct(field.type) else [None])
     ]
-
-
-def _column_in(schema: pa.Schema, name: str, path: str) -> str:
-    """The name itself, if the schema has such a column or field.
-
-    Raises:
-        ValueError: It has none; the message lists the columns that it has.
-    """
-    names = _column_names(schema)
-    if name not in names:
-        raise no_column(name, names, path)
-    return name
 
 
 def _with_names(sides: Sides) -> Sides:
@@ -654,7 +669,7 @@ def _column_number(column: str | int | None, default: int) -> int:
     if column is None:
         return default
     if not str(column).isdecimal():
-        raise ValueError(f"wanted the number of a TSV column, from 0, got {column!r}: TSV columns have no names")
+        raise ValueError(f"wanted the number of a TSV column, from 0, got {column!r}: the first line lacks this name")
     return int(column)
 
 

@@ -21,7 +21,7 @@ Where one of these rules finds words, Chinese text gets spaces between them firs
 and the words of constraints take each of its characters for one.
 
 Two rules are not here. `toolkit.encoder.tokens` cuts arrays of code points ("can", "'t"), and DuckDB cuts by
-`toolkit.package.statistics.WORD`, in the syntax of RE2: like `COMPOUND`, with marks in words and without "_".
+`toolkit.package.counts.WORD`, in the syntax of RE2: like `COMPOUND`, without "_".
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of eith
 WITHOUT_SPACES = "\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CHARACTER_WITHOUT_SPACES = re.compile(f"[{WITHOUT_SPACES}]")
 HAN = "[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+# Thai, Lao, Tibetan, Burmese and Khmer, which are written without spaces, too, in words of several letters
+WORDS_WITHOUT_SPACES = "\u0e00-\u109f\u1780-\u17ff"
+WITHOUT_WORDS = re.compile(f"[{WITHOUT_SPACES}{WORDS_WITHOUT_SPACES}]")  # between these, nothing here finds words
+# ours: the languages of these scripts; Chinese is not one of them, because jieba cuts it
+LANGUAGES_WITHOUT_WORDS = ("bo", "dz", "ja", "km", "lo", "my", "th")
 CHINESE, KANA = re.compile(HAN), re.compile("[\u3040-\u30ff]")
 # jieba's tags of what has no paraphrase: names of people, places, organisations and others, numbers, letters, marks
 WITHOUT_PARAPHRASE = ("nr", "ns", "nt", "nz", "m", "eng", "x")
@@ -50,21 +55,26 @@ LETTERS = re.compile(r"[^\W\d_]+")
 # Runs of letters and digits: tables of document frequencies (`idf.py`), where "2nd" is as much a word as "second".
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 
-# Vowel signs and tones of the scripts from Devanagari to Myanmar, and of Khmer: without them other words are left.
-# Those of Hebrew and Arabic may be written or not, and those of Latin letters compose with them.
-SIGNS = "".join(
+# All that is written above, below or beside letters: accents, the points of Hebrew and Arabic, vowel signs, tones.
+MARKS = "".join(
     chr(point)
-    for point in (*range(0x0900, 0x10A0), *range(0x1780, 0x1800))
+    for point in (*range(0x0300, 0x10A0), *range(0x1780, 0x1800))
     if unicodedata.category(chr(point)) in "MnMc"
 )
+
+# Vowel signs and tones of the scripts from Devanagari to Myanmar, and of Khmer: without them other words are left.
+# Those of Hebrew and Arabic may be written or not, and those of Latin letters compose with them.
+SIGNS = "".join(mark for mark in MARKS if mark >= "\u0900")
 
 # Runs of all but letters, their signs and digits: texts are equal but for punctuation (`normalize.py`,
 # `clean/rules.py`).
 NO_LETTERS_OR_DIGITS = re.compile(rf"[^\w{SIGNS}]+|_+")
 
 # Words with their apostrophes and hyphens: which words of a reference ParaBank 2 may forbid (`generate/sample.py`). It
-# takes words of letters only, so that "house-boat" and "didn't" must be seen whole to be passed over.
-COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")
+# takes words of letters only, so that "house-boat" and "didn't" must be seen whole to be passed over. So must those
+# with the hyphen and the marks of abbreviation of Hebrew, and with the joiners within words of Persian and Hindi.
+JOINERS = "'’\u05be\u05f3\u05f4\u200c\u200d-"
+COMPOUND = re.compile(rf"\w[\w{MARKS}]*(?:(?:[{JOINERS}]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea]))\w[\w{MARKS}]*)*")
 
 # Runs of word characters, and every other visible character: the judged pairs (`score/judgment_features.py`), whose
 # contractions are written out before. Unlike `constraint_words` it has "_" in a word, and Han words uncut.
@@ -126,8 +136,9 @@ class WordPieces:
 def plain_word_spans(text: str) -> Iterator[tuple[int, int]]:
     """The begin and the end of each word that could be said otherwise: no name, number or mark.
 
-    These are the lower-case words of letters between spaces and marks; of Chinese text, where nothing is lower-case,
-    the words that jieba does not take for a name or a number.
+    These are the lower-case words of letters between spaces and marks, and those of scripts without capitals, where
+    names are among them; of Chinese text, the words that jieba does not take for a name or a number. Other text without
+    spaces between words, such as Japanese and Thai, has none.
 
     >>> text = "Tom isn't here today."
     >>> [text[begin:end] for begin, end in plain_word_spans(text)]
@@ -135,10 +146,15 @@ def plain_word_spans(text: str) -> Iterator[tuple[int, int]]:
     >>> text = "小明今天来到北京。"
     >>> [text[begin:end] for begin, end in plain_word_spans(text)]
     ['今天', '来到']
+    >>> text = "लड़का 2 बजे आया।"
+    >>> [text[begin:end] for begin, end in plain_word_spans(text)]
+    ['लड़का', 'बजे', 'आया']
     """
     if not is_chinese(text):
         for match in COMPOUND.finditer(text):
-            if match.group().isalpha() and match.group().islower():
+            word = match.group()
+            is_lower = word.islower() or word == word.lower() == word.upper()
+            if is_lower and not WITHOUT_WORDS.search(word) and all(c.isalpha() or c in MARKS for c in word):
                 yield match.span()
         return
     tag = require("rjieba").tag

@@ -26,7 +26,7 @@ class BitextSettings(CleanSettings):
             CSV, JSON lines, TMX (plain or compressed), Parquet, a zip archive of OPUS; or a dataset. Files may be
             URLs, such as "s3://bucket/my.tsv.zst"; "-" is the standard input, as TSV.
         source_lang: Language of the source, as a code of ISO 639 or BCP 47 ("de", "deu", "de-AT").
-        lang: Language of the references, likewise.
+        lang: Language of the references, as a code of ISO 639 or BCP 47 ("en", "eng", "en-US").
         source_column: Column of the source: a number in a TSV file (0 by default), else a name (by default the
             language, "source", "src" or "sentence1").
         reference_column: Column of the reference: a number in a TSV file (1 by default), else a name (by default the

@@ -9,7 +9,7 @@ are in very many evaluation texts are counted, but they alone do not say which o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from toolkit.clean.match_keys import match_keys
+from toolkit.clean.normal_form import _NormalForm, normal
 from toolkit.clean.texts import Texts, ranges
 
 NGRAM = 8  # ours: characters of an n-gram
@@ -64,11 +65,12 @@ class _Index:
     owners: np.ndarray
 
 
-def _index_of(sets: Sequence[EvaluationSet]) -> _Index:
-    """The index of evaluation sets."""
+def _index_of(sets: Sequence[EvaluationSet], forms: Collection[_NormalForm] = ()) -> _Index:
+    """The index of evaluation sets, of their texts as they are and in normal forms."""
     exact: dict[str, int] = {}
     for number, evaluation_set in enumerate(sets):
-        for key in match_keys(pa.array(evaluation_set.texts, pa.large_string())).to_pylist():
+        texts = [*evaluation_set.texts, *(normal(text, form) for form in forms for text in evaluation_set.texts)]
+        for key in filter(None, match_keys(pa.array(texts, pa.large_string())).to_pylist()):
             exact.setdefault(key, number)
     keys = [key for key in exact if len(key) >= NGRAM + LEAST_NGRAMS - 1]
     hashes, offsets = _key_ngrams(keys)
@@ -241,6 +243,12 @@ class Search:
         ]
 
 
-def search_for(sets: Sequence[EvaluationSet]) -> Search:
-    """A search for evaluation sets."""
-    return Search(_index_of(sets), Counter())
+def search_for(sets: Sequence[EvaluationSet], forms: Collection[_NormalForm] = ()) -> Search:
+    """A search for evaluation sets.
+
+    Args:
+        sets: The evaluation sets.
+        forms: The normal forms of the texts that will be searched; texts of the sets are looked for in each of these,
+            too.
+    """
+    return Search(_index_of(sets, forms), Counter())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -15,6 +16,7 @@ from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
 from toolkit.bitext.text_file import checked_path, text_lines
+from toolkit.bitext.words import WORDS_WITHOUT_SPACES
 from toolkit.clean._characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.system.contents import content_of
@@ -23,6 +25,7 @@ from toolkit.system.urls import is_file, is_url, matching
 
 LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
 WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them
+WITHOUT_SPACES = re.compile(f"[{WORDS_WITHOUT_SPACES}]")
 SUFFIXES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".parquet")
 FORMS = "files (.txt, .tsv, .csv, .jsonl or .parquet, also compressed), globs of them, or data sets"
 WITHIN_SENTENCES = frozenset(
@@ -76,10 +79,14 @@ def _is_sentence(text: str) -> bool:
 
     >>> [_is_sentence(text) for text in ("entailment", "3.250", "A man is playing a flute.", "他在吹笛子。")]
     [False, False, True, True]
+    >>> _is_sentence("ฉันชอบกินข้าวผัดมาก"), _is_sentence("not_entailment")
+    (True, False)
     """
     key = match_key(text)
-    wide = sum(map(len, WIDE.findall(key)))
-    return wide >= WIDE_LETTERS or (len(key) >= LEAST_LETTERS and any(c.isspace() for c in text.strip()))
+    if sum(map(len, WIDE.findall(key))) >= WIDE_LETTERS:
+        return True
+    has_words = any(c.isspace() for c in text.strip()) or WITHOUT_SPACES.search(text) is not None
+    return len(key) >= LEAST_LETTERS and has_words
 
 
 def _file_texts(path: str) -> Iterator[str]:

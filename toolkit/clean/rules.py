@@ -22,7 +22,7 @@ from toolkit.clean._batch import Batch, Side, normal_side
 from toolkit.clean._duplicates import seen_before
 from toolkit.clean._scripts import SCRIPTS, in_latin_script
 from toolkit.clean.language import _check_identifier, _in_other_language
-from toolkit.clean.normal_form import form_of
+from toolkit.clean.normal_form import _NormalForm, form_of
 from toolkit.clean.texts import Texts
 from toolkit.system.ranges import Count, Range, Settings, Share, between
 
@@ -186,13 +186,16 @@ def refusals(refused: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in reason_counts) or "none"
 
 
+def side_form(settings: CleanSettings, lang: str) -> _NormalForm:
+    """The normal form of a side in a language."""
+    return form_of(lang, settings.normalize_punctuation, settings.entities, settings.half_width, settings.simplified)
+
+
 def normal_batch(source: Texts, reference: Texts, settings: CleanSettings, source_lang: str, lang: str) -> Batch:
     """The normal form of pairs as they were read."""
 
     def side(texts: Texts, lang: str) -> Side:
-        form = form_of(
-            lang, settings.normalize_punctuation, settings.entities, settings.half_width, settings.simplified
-        )
+        form = side_form(settings, lang)
         return normal_side(texts, lang, form, MUCH_TOO_LONG * settings.max_chars, settings.refuse_misread)
 
     return Batch(side(source, source_lang), side(reference, lang))

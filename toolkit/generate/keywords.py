@@ -13,7 +13,7 @@ import random
 from collections.abc import Set
 from dataclasses import dataclass
 
-from toolkit.bitext.words import token_spans
+from toolkit.bitext.words import LANGUAGES_WITHOUT_WORDS, token_spans
 
 NEGATION = "n't"  # appendix B: "adding n't as a special keyword"
 PERMUTATIONS = 15  # appendix A: "a maximum of 15"
@@ -35,7 +35,7 @@ STOP_WORDS = _words(
     "under again further then once here there when where why how all any both each few more most other some such no "
     "nor not only own same so than too very can will just should now ca wo sha ai"
 )
-NO_SPACES = ("ja", "km", "lo", "my", "th", "zh")  # ours: languages that put no spaces between words
+NO_SPACES = (*LANGUAGES_WITHOUT_WORDS, "zh")  # languages that put no spaces between words
 CLITICS = _words("'s 'll 're 've 'd 'm")
 
 

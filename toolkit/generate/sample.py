@@ -164,9 +164,9 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     """The words of a reference that may be forbidden, each with the ids of all its places in the Viterbi segmentation.
 
     Names and numbers are not taken, because they cannot be paraphrased (`plain_word_spans`), as in ParaBank (Hu et al.
-    2019a, section 3). This is ours for ParaBank 2, whose section 2.1 says "tokens". A word without a space before it
-    ('"maybe"') is forbidden together with the mark before it, because its own pieces may be parts of other words. So
-    may those of Chinese words, which never have a space.
+    2019a, section 3); names are where no capital tells them. This is ours for ParaBank 2, whose section 2.1 says
+    "tokens". A word without a space before it ('"maybe"') is forbidden together with the mark before it, because its
+    own pieces may be parts of other words. So may those of Chinese words, which never have a space.
 
     Args:
         reference: The human sentence.

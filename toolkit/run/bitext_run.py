@@ -16,6 +16,7 @@ from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.contamination import Search, search_for
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.evaluation_sets import read_sets
+from toolkit.clean.rules import side_form
 from toolkit.data.rows import Row
 from toolkit.run.shard_runs import RunSettings
 from toolkit.system.outputs import CONTAMINATION
@@ -50,7 +51,8 @@ class BitextRun(BitextSettings, RunSettings):
         """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
         name = Path(self.bitext[0]).name.split(".")[0]
         origin = self.origin or (name if name.strip("*?-") else "bitext")  # not of "-" and of a glob as "*.tsv.gz"
-        search = search_for(read_sets(self.decontaminate))
+        forms = {side_form(self, lang) for lang in (self.source_lang, self.lang)}
+        search = search_for(read_sets(self.decontaminate), forms)
         with cleaning_folder(self.shards_dir / CLEANING) as folder:
             for table in self.cleaned(folder):
                 table = _without_evaluation_sets(table, search)
