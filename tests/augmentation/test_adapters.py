@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from datasets.fingerprint import Hasher
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sklearn.base import is_classifier
@@ -72,6 +73,20 @@ def test_map_in_two_columns_and_not_in_batches(train):
         train.map(MapAugmenter("txt"), batched=True)
 
 
+def test_rows_in_the_cache_of_map_are_those_of_the_same_models(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_text("first")
+    augmenter = MapAugmenter("text", paraphraser=str(tmp_path / "model"))
+    first = Hasher.hash(augmenter)
+    assert Hasher.hash(pickle.loads(pickle.dumps(augmenter))) == first
+    (tmp_path / "model" / "weights").write_text("second")
+    assert Hasher.hash(augmenter) != first
+    monkeypatch.setattr(names, "packaged", lambda _: False)
+    starter_only = Hasher.hash(MapAugmenter("text"))
+    monkeypatch.setattr(names, "packaged", lambda name: name != "smollm2")
+    assert Hasher.hash(MapAugmenter("text")) != starter_only, "best is another paraphraser now"
+
+
 def collate(examples):
     return [row["text"] for row in examples]
 
@@ -128,6 +143,10 @@ def test_a_cache_of_the_best_paraphraser_is_not_that_of_another_which_is_install
 def test_collating_nothing_and_badly(train):
     assert CollateAugmenter(collate, "text", share=0.0)(list(train)) == TEXTS
     assert CollateAugmenter(collate, "text", share=1.0)([{"text": ""}, {"text": None}]) == ["", None]
+    with pytest.raises(ValueError, match=r"^wanted a text in column 'text', got \['a'\] \(list\)$"):
+        CollateAugmenter(collate, "text")([{"text": ["a"]}])
+    with pytest.raises(ValueError, match=r"^wanted column 'txt', got the columns text$"):
+        CollateAugmenter(collate, "txt")([{"text": "a"}])
     with pytest.raises(ValueError, match=r"wanted share in \[0, 1\], got 2"):
         CollateAugmenter(collate, "text", share=2)
 

@@ -171,6 +171,12 @@ def test_a_data_frame_stays_one():
     assert list(bare.index) == list(range(10)) and list(bare) == list(frame)
 
 
+def test_an_index_that_counts_goes_on():
+    frame = pd.DataFrame({"text": TEXTS[:2]}, index=pd.RangeIndex(100, 104, 2, name="id"))
+    bigger = toolkit.augment(frame, columns="text", **SETTINGS)
+    pd.testing.assert_index_equal(bigger.index, pd.RangeIndex(100, 108, 2, name="id"), exact=True)
+
+
 def test_the_classes_of_a_data_frame_become_equally_large():
     frame = pd.DataFrame({"text": TEXTS, "label": pd.Categorical(["no", "yes", "no", "no", "no"])})
     bigger = toolkit.augment(frame, columns="text", label="label", balance=True, **SETTINGS | {"copies": 3})
@@ -182,6 +188,13 @@ def test_a_data_frame_with_lists_and_missing_texts():
     frame = pd.DataFrame({"text": [TEXTS[0], None, np.nan], "words": [np.array(["elevator"]), [], []]})
     bigger, summary = toolkit.augment(frame, columns="text", keep="words", with_summary=True, **SETTINGS)
     assert len(bigger) == 4 and summary.skipped == {"no_text": 2}
+
+
+def test_spans_with_a_name_in_a_data_frame_are_moved_and_stay_lists():
+    frame = pd.DataFrame({"text": ["We met Ann today.", "We go home."], "spans": [[[7, 10, "PER"]], []]})
+    bigger = toolkit.augment(frame, columns="text", spans={"text": "spans"}, **SETTINGS)
+    assert list(bigger["spans"]) == [[[7, 10, "PER"]], [], [[4, 7, "PER"]], []]
+    assert bigger["text"].iloc[2] == "met Ann today. We"
 
 
 def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
@@ -250,8 +263,10 @@ def test_finished_shards_of_rows_that_have_changed_are_refused(train, tmp_path):
     settings = {"columns": "text", "output_dir": tmp_path / "out", **SETTINGS}
     toolkit.augment(train, **settings)
     for changed in (train.map(lambda row: {"id": row["id"] + 1}), train.add_column("more", [1] * len(train))):
-        with pytest.raises(ValueError, match="got other rows: choose another output_dir, or delete this one"):
+        with pytest.raises(ValueError, match="got other rows or types: choose another output, or delete this one"):
             toolkit.augment(changed, **settings)
+    with pytest.raises(ValueError, match="got other rows or types"):
+        toolkit.augment(train.cast_column("label", Value("int64")), **settings)
 
 
 def test_a_finished_shard_whose_rows_stand_elsewhere_now_is_refused(tmp_path):
@@ -259,7 +274,7 @@ def test_a_finished_shard_whose_rows_stand_elsewhere_now_is_refused(tmp_path):
     settings = {"columns": "text", "label": "label", "balance": True, "output_dir": tmp_path / "out", **SETTINGS}
     toolkit.augment(Dataset.from_dict(rows), **settings)
     fewer = Dataset.from_dict({name: values[1:] for name, values in rows.items()})
-    with pytest.raises(ValueError, match="got other rows: choose another output_dir, or delete this one"):
+    with pytest.raises(ValueError, match="got other rows or types: choose another output, or delete this one"):
         toolkit.augment(fewer, **settings)
 
 
@@ -282,11 +297,16 @@ def test_a_data_frame_of_categories_and_of_numbered_columns():
 def test_labels_that_are_no_classes(train):
     multi_label = train.remove_columns("label").add_column("label", [[0, 1]] * len(train))
     missing = train.remove_columns("label").add_column("label", ["a", None, "b", "a", "b"])
+    numbers = train.remove_columns("label").add_column("label", [0.0, float("nan"), 1.0, 1.0, 0.0])
+    unlabelled = train.map(lambda row, number: {"label": -1 if number == 1 else 0}, with_indices=True)
     for options in ({"balance": True}, {"stratify": True}, {"check": "cross_validated"}):
         with pytest.raises(ValueError, match="wanted one class of each row in column 'label', got List"):
             toolkit.augment(multi_label, columns="text", label="label", **options, **SETTINGS)
-        with pytest.raises(ValueError, match="row 1: wanted a class in column 'label', got None"):
-            toolkit.augment(missing, columns="text", label="label", **options, **SETTINGS)
+        for labels, label in ((missing, "None"), (numbers, "nan"), (unlabelled, "-1")):
+            with pytest.raises(
+                ValueError, match=f"row 1: wanted a class in column 'label', got {label}: leave the row"
+            ):
+                toolkit.augment(labels, columns="text", label="label", **options, **SETTINGS)
     with pytest.raises(ValueError, match="wanted labels such as 0 from the classifier, got 'a'"):
         toolkit.augment(train, columns="text", label="label", check=lambda texts: ["a"] * len(texts), **SETTINGS)
 
@@ -323,6 +343,53 @@ def test_classes_become_equally_large():
     assert summary.new_rows == 16 and summary.dropped > 0
     result = toolkit.augment(data, columns="text", copies=4, max_new_rows=7, **SETTINGS)
     assert len(result) == 27
+
+
+def test_classes_that_stay_smaller_are_named(train):
+    data = train.map(lambda row: {"label": 1 if row["id"] == 12 else 0})
+    settings = {"columns": "text", "label": "label", "balance": True, "with_summary": True}
+    bigger, summary = toolkit.augment(data, **settings, **SETTINGS)
+    assert Counter(bigger["label"]) == {0: 4, 1: 2} and summary.smaller == {"b": 2}
+    assert "smaller than the largest class: label b by 2 rows; raise copies" in str(summary)
+    bigger, summary = toolkit.augment(data, copies=3, **settings, **SETTINGS)
+    assert Counter(bigger["label"]) == {0: 4, 1: 4} and not summary.smaller and "smaller" not in str(summary)
+
+
+def test_rows_are_worked_on_until_there_are_enough_new_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 4)
+    texts = [f"{TEXTS[number % 5]} {number}" if number % 8 == 0 else "Stop." for number in range(80)]
+    data = Dataset.from_dict({"text": texts, "label": [0] * 40 + [1] * 33 + [2] * 7})
+    settings = {"columns": "text", "label": "label", "with_summary": True, "progress": False}
+    limited, summary = toolkit.augment(data, max_new_rows=9, paraphraser=Rotations(), **settings)
+    assert len(new_of(limited)) == 9 and 27 < summary.rows <= 80
+    _, summary = toolkit.augment(data.select(range(73)), balance=True, paraphraser=Rotations(), **settings)
+    assert summary.new_rows == 5 and summary.smaller == {"1": 2}
+    fewer, summary = toolkit.augment(data, max_new_rows=5, paraphraser=Rotations(), **settings)
+    assert len(new_of(fewer)) == 5 and summary.rows < 80
+
+    class Ends(Rotations):
+        def candidates(self, *args, **options):
+            if len(self.calls) == 3:
+                raise KeyboardInterrupt
+            return super().candidates(*args, **options)
+
+    settings |= {"max_new_rows": 9, "output_dir": tmp_path / "out"}
+    with pytest.raises(KeyboardInterrupt):
+        toolkit.augment(data, paraphraser=Ends(), **settings)
+    assert toolkit.augment(data, paraphraser=Rotations(), **settings)[0][:] == limited[:]
+    last = Rotations()
+    assert toolkit.augment(data, paraphraser=last, **settings)[0][:] == limited[:] and not last.calls
+
+
+def test_no_round_is_begun_after_the_minutes(monkeypatch, tmp_path):
+    clock = count(0, 50)
+    monkeypatch.setattr(work.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
+    data = Dataset.from_dict({"text": ["Stop.", "Go."] * 20 + TEXTS[:1]})
+    settings = {"columns": "text", "max_new_rows": 1, "output_dir": tmp_path / "out", "with_summary": True, **SETTINGS}
+    bigger, summary = toolkit.augment(data, minutes=1, **settings)
+    assert len(bigger) == len(data) and summary.rows == 3 and summary.skipped["out_of_time"] == 1
+    assert len(toolkit.augment(data, **settings)[0]) == len(data) + 1
 
 
 def test_classes_keep_their_proportions():

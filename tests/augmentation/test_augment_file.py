@@ -38,7 +38,7 @@ def test_every_form_is_read_and_written(train, suffix, capsys):
     assert capsys.readouterr().out == f"one{suffix}\n"
     assert main(["--data", f"one{suffix}", "--columns", "text", "--output", "two.jsonl", "--no-provenance"]) == 0
     rows = [json.loads(line) for line in (train / "two.jsonl").read_text().splitlines()]
-    assert [row["text"] for row in rows[:4]] == TEXTS and len(rows) > 12
+    assert [row["text"] for row in rows[:4]] == TEXTS and len(rows) > 8
     assert list(rows[0]) == ["text", "label", "augmented_from", "paraphraser", "score"]
 
 

@@ -66,3 +66,11 @@ def test_a_row_without_a_label_may_be_the_first_of_a_batch():
     assert judge([0, 1], ["a", "b"], [None, "pos"]).tolist() == [0, 1]
     with pytest.raises(ValueError, match="wanted labels such as 1 from the classifier, got 'pos'"):
         judge([0, 1], ["a", "b"], [None, 1])
+
+
+def test_labels_that_are_no_labels_are_one_line(encoder):
+    with pytest.raises(ValueError, match=r"^wanted one label of each text from the classifier, got array\(\[0\]\)$"):
+        _by_classifier(lambda inputs: np.zeros((len(inputs), 1), int))([0, 1], ["a", "b"], [0, 1])
+    for label in (0.5, float("nan")):
+        with pytest.raises(ValueError, match=rf"^wanted classes for a cross-validated check, got {label}: give texts"):
+            cross_validated(["a", "b"], [1.0, label], encoder, 0)

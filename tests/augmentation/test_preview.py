@@ -22,6 +22,7 @@ def test_texts_are_shown_with_marks_and_nothing_is_html_by_itself(bigger, tmp_pa
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>") and page.count("<tr>") == 5
     assert "&lt;" in page and "<b>" not in page and "&amp;" in page
+    assert "<th class='number'>score</th>" in page and "score: the cosine of both texts" in page
     assert "<ins>" in page and "<del>" in page and "<th>label</th>" in page and "<th>n</th>" not in page
 
 

@@ -7,6 +7,9 @@ import os
 
 import pytest
 
+import toolkit
+from tests.augmentation.fake import Rotations
+from toolkit.augmentation import _json_rows
 from toolkit.augmentation._csv_rows import fields_of
 from toolkit.augmentation._write_rows import Added, write_records, write_values
 from toolkit.augmentation.data_files import read_file
@@ -38,6 +41,8 @@ TABLES = {
     "breaks.csv": ('"text",n\n"a\rb\nc",\n"d",1\n', '"new, text",1\n'),
     "quotes.tsv": ('text\tn\n"a\t9007199254740993\nb\t\n', "new, text\t\n"),
     "short.csv": ("text,n,m\nx,1,2\ny", '"new, text",,\n'),
+    "mark.csv": ('\ufeff"a, b",text\r\n1,x\r\n2,y', '2,"new, text"\r\n'),
+    "mark.jsonl": ('\ufeff{"text": "x"}\r\n{"text": "y"}', '{"text": "new, text"}\r\n'),
     "keys.jsonl": (
         '{"text":"x", "big": 123456789012345678901234567890}\n\n{"text": "y","day": "2021-03-04", "n": 1.50}\r\n',
         '{"text": "new, text", "day": "2021-03-04", "n": 1.5}\r\n',
@@ -49,12 +54,13 @@ TABLES = {
 def test_rows_are_written_back_byte_for_byte(tmp_path, name):
     text, new = TABLES[name]
     before = text.replace("\n\n", "\n") if name.endswith("jsonl") else text
-    assert output_text(tmp_path, name, text) == before + ("" if before.endswith("\n") else "\n") + new
+    line_end = "" if before.endswith("\n") else "\r\n" if "\r\n" in before else "\n"
+    assert output_text(tmp_path, name, text) == before + line_end + new
 
 
 def test_provenance_is_added_behind_each_record(tmp_path):
     text = output_text(tmp_path, "a.csv", 'text,n\r\n"a\rb",01\r\nc', PROVENANCE)
-    assert text == ('text,n,augmented_from,paraphraser,score\r\n"a\rb",01,,,\r\nc,,,,\n"new, text",,1,model,0.5\r\n')
+    assert text == ('text,n,augmented_from,paraphraser,score\r\n"a\rb",01,,,\r\nc,,,,\r\n"new, text",,1,model,0.5\r\n')
     text = output_text(tmp_path, "a.jsonl", '{"text": "a", "id": 1e2}\n{ "text": "b" }', PROVENANCE)
     none = '"augmented_from": null, "paraphraser": null, "score": null}\n'
     assert text.splitlines(keepends=True)[:2] == ['{"text": "a", "id": 1e2, ' + none, '{ "text": "b" , ' + none]
@@ -143,7 +149,14 @@ def test_json_in_every_shape(tmp_path):
         ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2, '[1]', which is no object"),
         ("a.jsonl", b'{"text": "a"}\n{"text": \n', "line 2, "),
         ("a.jsonl", b'{"text": "a\xe9"}\n', "a.jsonl, line 1: wanted UTF-8"),
-        ("a.jsonl", b'{"text": "a"}\n{"text": 1}\n', "wanted rows in"),
+        ("a.jsonl", b'{"text": "a"}\n{"text": 1}\n', "texts and other values in column 'text'"),
+        ("a.jsonl", b'{"text": "\\ud83d\\ude00"}\n\n{"text": "a\\ud83d"}\n', "line 3, "),
+        ("a.jsonl", b'{"text": "a\\ud83d"}\n', "with \\ud83d, half of a character, in column 'text': remove it"),
+        (
+            "a.json",
+            b'[{"text": "a"}, {"tokens": ["\\ude00"]}]',
+            "row 1, with \\ude00, half of a character, in column 'tok",
+        ),
         ("a.json", b"12", "no object of JSON"),
         ("a.json", b"", "wanted rows in"),
     ],
@@ -158,3 +171,45 @@ def test_what_cannot_be_read_is_one_line(tmp_path, name, text, message):
 def test_fields_are_those_of_the_csv_module():
     text = '"a\r""b""",,"c, d"\r\n'
     assert [fields_of(text, ",")] == list(csv.reader(io.StringIO(text, newline="")))
+
+
+def augmented_lines(folder, rows):
+    """The new rows of a file of JSON lines whose column "spans" holds spans of its column "text"."""
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data, records = rows_of(folder / "a.jsonl")
+    settings = dict(spans={"text": "spans"}, paraphraser=Rotations(), progress=False)
+    bigger = toolkit.augment(data, columns="text", **settings)
+    write_records(records, Added(bigger, ["text", "spans"], "augmented_from", ()), folder / "out.jsonl")
+    lines = (folder / "out.jsonl").read_text().splitlines()
+    assert lines[: len(rows)] == [json.dumps(row) for row in rows]
+    return [json.loads(line) for line in lines[len(rows) :]]
+
+
+def test_spans_with_a_name_are_moved_in_a_file_whatever_batch_they_are_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(_json_rows, "BATCH", 2)
+    rows = [{"text": "We go home.", "spans": []}] * 2 + [{"text": "We met Ann today.", "spans": [[7, 10, "PER"]]}]
+    *_, new = augmented_lines(tmp_path, rows)
+    assert new == {"text": "met Ann today. We", "spans": [[4, 7, "PER"]]}
+
+
+def test_a_new_row_has_the_keys_of_its_source_alone(tmp_path):
+    span = {"start": 7, "end": 10}
+    rows = [{"text": "We met Ann today.", "spans": [span]}, {"text": "We met Ann.", "spans": [span | {"note": "x"}]}]
+    assert [new["spans"] for new in augmented_lines(tmp_path, rows)] == [
+        [{"start": 4, "end": 7}],
+        [{"start": 4, "end": 7, "note": "x"}],
+    ]
+
+
+def test_an_object_without_answers_has_no_spans(tmp_path):
+    answers = {"text": ["Ann"], "answer_start": [7]}
+    rows = [{"text": "We met Ann today.", "spans": answers}, {"text": "We met Bob today.", "spans": {}}]
+    assert [new["spans"] for new in augmented_lines(tmp_path, rows)] == [answers | {"answer_start": [4]}, {}]
+
+
+def test_a_column_is_json_in_all_batches_if_no_type_fits_its_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(_json_rows, "BATCH", 1)
+    values = [[], [[1, "x"]], None, {"a": 12345678901234567890123}, 1]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": "a", "m": value}) + "\n" for value in values))
+    column = rows_of(tmp_path / "a.jsonl").rows["m"]
+    assert [None if value is None else json.loads(value) for value in column] == values

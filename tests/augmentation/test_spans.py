@@ -12,6 +12,8 @@ FORMS = [
     [{"start": 4, "end": 18, "label": "ORG"}, {"start": 28, "end": 36, "label": "ORG"}],
     [[4, 18], [28, 36]],
     [(4, 18, "ORG"), (28, 36, "ORG")],
+    '[[4, 18, "ORG"], [28, 36, "ORG"]]',
+    {"text": ["Denver Broncos", "Panthers"], "answer_start": [4, 28], "note": None},
 ]
 
 
@@ -26,7 +28,10 @@ def test_every_form_is_read_and_written(value):
     assert labels == ({"ORG"} if "ORG" in str(moved) else set()), "what is not an offset stays"
 
 
-@pytest.mark.parametrize("value", [None, [], {"text": [], "answer_start": []}], ids=str)
+NOTHING = [None, [], {"text": [], "answer_start": []}, {"text": None, "answer_start": None}, {}, "[]"]
+
+
+@pytest.mark.parametrize("value", NOTHING, ids=str)
 def test_no_spans(value):
     assert read_spans(value, TEXT) == [] and write_spans(value, []) == value
 

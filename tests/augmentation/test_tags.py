@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.augmentation._tags import entities, join_tokens, retagged
+from toolkit.augmentation._tags import entities, join_tokens, retagged, tokens_like
 
 SAID = ["Mr.", "Smith", "does", "n't", "work", "for", "the", "U.N.", "in", "New", "York", "."]
 TAGS = ["O", "B-PER", "O", "O", "O", "O", "O", "B-ORG", "O", "B-LOC", "I-LOC", "O"]
@@ -53,3 +53,37 @@ def test_chinese_tokens():
 def test_entities_that_would_become_one_are_refused():
     assert retagged(["Tom", "met", "Rome"], [1, 0, 2], ["PER", "O", "LOC"], "en", 0, "Tom Rome met") is None
     assert retagged(["Tom", "met", "Rome"], [1, 0, 2], ["B-P", "O", "B-L"], "en", 0, "Tom Rome met")[1] == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("token_list", "paraphrase"),
+    [
+        ("@anna I have never seen such a garden in Paris before :-) #fun http://t.co/ab1",
+         "Never before I have seen such a garden in Paris @anna :-) http://t.co/ab1 #fun"),
+        ("L' homme est à Paris aujourd'hui .", "Aujourd'hui l' homme est à Paris ."),
+        ("他们 昨天 到 Paris", "昨天 他们 到 Paris"),
+    ],
+)  # fmt: skip
+def test_all_tokens_are_cut_as_in_the_source(token_list, paraphrase):
+    spaces = "" if "他们" in paraphrase else " "
+    token_list, expected = token_list.split(), paraphrase.split()
+    tags = ["B" if token == "Paris" else "O" for token in token_list]
+    text = spaces.join(expected).replace("l' ", "l'")
+    tokens, new_tags = retagged(token_list, tags, tags, "fr", "O", text)
+    assert tokens == expected and [token for token, tag in zip(tokens, new_tags, strict=True) if tag == "B"] == [
+        "Paris"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "token_list", "expected"),
+    [
+        ("I can't inform it's", ["can", "in", "form", "it", "'"], ["I", "ca", "n't", "inform", "it", "'s"]),
+        ("don't", ["don", "'", "t"], ["don", "'", "t"]),
+        ("#Fun! a", ["#fun", "", " "], ["#Fun", "!", "a"]),
+        ("e.g. New York", ["new york"], ["e.g.", "New York"]),
+        ("", ["a"], []),
+    ],
+)
+def test_no_word_is_cut_by_another_token(text, token_list, expected):
+    assert tokens_like(text, token_list) == expected

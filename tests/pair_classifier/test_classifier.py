@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding, Transformer
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from toolkit.pair_classifier.classifier import (
+    SCORE,
     _check_enough,
     fit,
     last_checkpoint,
@@ -20,7 +21,7 @@ from toolkit.pair_classifier.classifier import (
 )
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import _FitSettings
-from toolkit.pair_classifier.tasks import predict
+from toolkit.pair_classifier.tasks import predict, predict_scores
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
@@ -80,6 +81,16 @@ def test_a_sentence_encoder_is_a_start(start, tmp_path):
 def test_long_pairs_are_cut(start):
     classifier = new_classifier(str(start), 5, 0)
     assert classifier.preprocess([("a b c d", "e f g h")])["input_ids"].shape == (1, 5)
+
+
+def test_a_saved_classifier_of_scores_gives_them_wherever_it_is_loaded(start, tmp_path):
+    classifier = new_classifier(str(start), 16, 0, SCORE)
+    with torch.no_grad():
+        classifier.model.classifier.bias.fill_(4.0)
+    scores = predict_scores(classifier, PAIRS[:4])
+    classifier.save_pretrained(str(tmp_path), create_model_card=False)
+    loaded = CrossEncoder(str(tmp_path), device="cpu").predict([(p.sentence1, p.sentence2) for p in PAIRS[:4]])
+    assert max(scores) > 1 and np.allclose(loaded, scores, atol=0.02)  # not a sigmoid of them
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "nobody/nothing"])

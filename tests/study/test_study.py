@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, Features, Value
 from matplotlib.figure import Figure
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import SGDClassifier
@@ -91,7 +91,7 @@ def test_a_study_of_other_rows_does_not_go_on_in_the_folder(task, tmp_path, chan
     first = study(**rows, **settings, output_dir=tmp_path)
     assert study(**rows, **settings, output_dir=tmp_path).results == first.results
     rows[changed] = rows[changed].map(lambda row: {"text": row["text"] + "!"})
-    with pytest.raises(ValueError, match=f"{changed}.*another --output_dir"):
+    with pytest.raises(ValueError, match=f"{changed}.*another output"):
         study(**rows, **settings, output_dir=tmp_path)
 
 
@@ -185,3 +185,41 @@ def test_the_plot_names_the_rows_that_there_are_and_its_label_fits(task, tmp_pat
     label = axes.yaxis.label.get_window_extent()
     assert label.y0 >= 0 and label.y1 <= figures[0].bbox.height
     assert "accuracy in percent" in axes.get_ylabel()
+
+
+LABELS = [
+    ([0, None], [0, 1], "row 1 of train: wanted a class in column 'label', got None"),
+    ([0, 1], [0, None], "row 1 of test: wanted a class in column 'label', got None"),
+    ([0.0, float("nan")], [0.0, 1.0], "row 1 of train: wanted a class in column 'label', got nan"),
+    ([[0], [1]], [[0], [1]], "row 0 of train: wanted a class in column 'label', got [0]"),
+    ([0, 1], ["0", "1"], "row 0 of test: wanted numbers in column 'label', as in train, got '0' in a column of texts"),
+    ([0, 1], ["0", "?"], "row 1 of test: wanted numbers in column 'label', as in train, got '?' in a column of texts"),
+    (["0", "1"], [0, 1], "row 0 of test: wanted texts in column 'label', as in train, got 0 in a column of numbers"),
+]
+
+
+@pytest.mark.parametrize(("train_labels", "test_labels", "message"), LABELS)
+def test_labels_that_cannot_be_compared_are_refused_before_anything_is_trained(train_labels, test_labels, message):
+    train, test = (Dataset.from_dict({"text": ["a", "b"], "label": labels}) for labels in (train_labels, test_labels))
+    with pytest.raises(ValueError) as error:
+        study(train, test, "label", lambda *_: pytest.fail("trained"), {}, [1], 2, progress=False)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+def test_numbers_of_classes_mean_the_same_in_train_and_test():
+    def split(names, labels):
+        features = Features({"text": Value("string"), "label": ClassLabel(names=names)})
+        return Dataset.from_dict({"text": ["a", "b"], "label": labels}, features=features)
+
+    train, *tests = split(["bad", "good"], [0, 1]), split(["good", "bad"], [0, 1]), split(["bad", "good"], [0, -1])
+    with pytest.raises(ValueError, match="in the same order in train and test, got 'bad' and 'good' with the same num"):
+        study(train, tests[0], "label", lambda *_: 0.5, {}, [1], 2, progress=False)
+    with pytest.raises(ValueError, match="row 1 of test: wanted a class in column 'label', got -1"):
+        study(train, tests[1], "label", lambda *_: 0.5, {}, [1], 2, progress=False)
+
+
+def test_classes_that_no_training_row_has_are_told(task, capsys):
+    train, _ = task
+    test = Dataset.from_dict({"text": ["a", "b", "c"], "label": [0, 7, 7]})
+    study(train, test, "label", lambda *_: 0.5, {}, [4], 2)
+    assert "class 7 of the test: no row of train has it, so that 2 of 3 rows count as wrong" in capsys.readouterr().err

@@ -100,6 +100,14 @@ def test_bad_input_is_one_line(task, changed, message, status, capsys):
     assert code == status and lines, lines
 
 
+def test_labels_of_another_type_are_refused_and_nothing_is_recorded(task, capsys):
+    with (task / "test.csv").open("a") as file:
+        file.write("what a film,unknown,1\n")
+    assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2"]) == 1
+    assert "row 6 of test: wanted numbers in column 'label', as in train, got 'unknown'" in capsys.readouterr().err
+    assert not (task / "study").exists()
+
+
 @pytest.mark.slow
 def test_a_study_with_other_settings_is_refused(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2"]) == 0

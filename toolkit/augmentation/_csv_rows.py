@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset
 
-from toolkit.augmentation._records import BATCH, FileRows, Records, name_line, opened
+from toolkit.augmentation._records import BATCH, FileRows, Records, mark_of, name_line, opened
 from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, csv_reader, delimiter_of, not_csv
 from toolkit.bitext.text_file import broken, text_lines
 
@@ -46,7 +46,7 @@ def read_csv_rows(path: str, suffix: str) -> FileRows:
         raise ValueError(f"wanted rows in {path!r}, got {'a header alone' if header else 'an empty file'}")
     table = pa.concat_tables(parts)
     rows = Dataset(pa.table([typed(column) for column in table.columns], list(names)))
-    return FileRows(rows, Records(pa.chunked_array(texts), suffix, header, delimiter, names))
+    return FileRows(rows, Records(pa.chunked_array(texts), suffix, header, delimiter, names, mark_of(path)))
 
 
 def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from toolkit.augmentation._known_rows import KnownRows
 from toolkit.augmentation.label_check import LabelCheck
 from toolkit.augmentation.parts import NewRow, _Part, _parts_of, _SkippedError, _Tags
 from toolkit.augmentation.settings import Augmentation
@@ -21,6 +22,7 @@ def new_rows(
     tags: Mapping[str, _Tags],
     check: LabelCheck | None,
     summary: Summary,
+    known: KnownRows | None = None,
 ) -> list[NewRow]:
     """The new rows of some rows, in their order.
 
@@ -31,6 +33,7 @@ def new_rows(
         tags: By column of tokens, how its tags are read.
         check: Refuses new rows whose label may be another; None refuses none.
         summary: Counts the rows, and what is skipped.
+        known: The rows that no new row may equal; None for none.
 
     Raises:
         ValueError: A column holds what cannot be augmented; the message names the row.
@@ -45,13 +48,27 @@ def new_rows(
     for number, parts in groups:
         part_paraphrases, position = paraphrases[position : position + len(parts)], position + len(parts)
         try:
-            candidates.append([NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases)])
+            row_candidates = [NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases)]
+            candidates.append(row_candidates if known is None else _unknown(row_candidates, values[number], known))
         except _SkippedError as error:
             summary.skip(number, error)
     if check is not None:
         candidates = check.kept(candidates, values, summary)
     summary.add(len(rows), sum(len(row_candidates[: settings.copies]) for row_candidates in candidates))
     return [candidate for row_candidates in candidates for candidate in row_candidates[: settings.copies]]
+
+
+def _unknown(row_candidates: Sequence[NewRow], row: Mapping[str, Any], known: KnownRows) -> list[NewRow]:
+    """The possible new rows of a row that equal no row of the data.
+
+    Raises:
+        _SkippedError: There is none.
+    """
+    unknown = [candidate for candidate in row_candidates if not known.have({**row, **candidate.changes})]
+    if not unknown:
+        values = [row_candidates[0].changes.get(column, row[column]) for column in known.columns]
+        raise _SkippedError("already_there", f"wanted texts that no row has, got {values!r:.80}")
+    return unknown
 
 
 def _part_groups(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from datasets import Dataset
 
-from toolkit.bitext.text_file import BUFFER, TextFile, text_lines
+from toolkit.bitext.text_file import BUFFER, MARK, TextFile, text_lines
 
 BATCH = 10_000  # ours: rows whose values are Python objects at a time
 JSON_LINES = ".jsonl"
@@ -25,6 +25,7 @@ class Records:
         header: The first record of CSV or TSV.
         delimiter: Between the fields of CSV or TSV.
         names: The columns, in the order of the fields.
+        mark: What stands before the first record: the mark of UTF-8, or nothing.
     """
 
     texts: pa.ChunkedArray
@@ -32,6 +33,13 @@ class Records:
     header: str = ""
     delimiter: str = ""
     names: tuple[str, ...] = ()
+    mark: str = ""
+
+    @property
+    def line_end(self) -> str:
+        """The line end of the first record."""
+        first = self.header or (self.texts[0].as_py() if len(self.texts) else "")
+        return first[len(first.rstrip("\r\n")) :] or "\n"
 
 
 class FileRows(NamedTuple):
@@ -49,6 +57,12 @@ class FileRows(NamedTuple):
 def opened(path: str, newline: str = "") -> io.TextIOWrapper:
     """A text file whose line ends stay as they are; "" is any of them."""
     return io.TextIOWrapper(io.BufferedReader(TextFile(path), BUFFER), "utf-8", newline=newline)
+
+
+def mark_of(path: str) -> str:
+    """The mark of UTF-8 with which a text file begins, such as Excel wants it, or nothing."""
+    with TextFile(path, is_text=False) as file:
+        return MARK.decode() if file.read(len(MARK)) == MARK else ""
 
 
 def name_line(path: str) -> None:

@@ -4,13 +4,15 @@ The forms in which a data set may hold the spans of a text, as character offsets
 
 - SQuAD's: `{"text": ["Paris"], "answer_start": [17]}`, or a list of `{"text": "Paris", "answer_start": 17}`;
 - a list of `{"start": 17, "end": 22, ...}`, or `{"start": [17], "end": [22], ...}`;
-- a list of `[17, 22]` or `[17, 22, "LOC"]`.
+- a list of `[17, 22]` or `[17, 22, "LOC"]`;
+- one of these as JSON in a text, because a table has no type for numbers and texts in one list.
 
 Token and tag lists are in `tags.py`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -58,6 +60,13 @@ def _records(value: Any) -> list[dict[str, Any]]:
     Raises:
         ValueError: The value has none of the forms, or other offsets, which would stay as they are.
     """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except json.JSONDecodeError:
+            raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}") from None
+    if isinstance(value, Mapping):  # a table has None where only other rows have a key
+        value = {name: column for name, column in value.items() if column is not None}
     if value is None:
         return []
     if isinstance(value, Mapping) and all(isinstance(column, Sequence) for column in value.values()):
@@ -96,8 +105,10 @@ def write_spans(value: Any, spans: Sequence[Span]) -> Any:
     >>> write_spans([[3, 8, "LOC"]], [(0, 5)]), write_spans({"text": ["Paris"], "answer_start": [3]}, [(0, 5)])
     ([[0, 5, 'LOC']], {'text': ['Paris'], 'answer_start': [0]})
     """
-    if value is None:
-        return None
+    if not spans:
+        return value
+    if isinstance(value, str):
+        return json.dumps(write_spans(json.loads(value), spans), ensure_ascii=False)
     if isinstance(value, Mapping):
         begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
         return {**value, **({ANSWER_START: begins} if ANSWER_START in value else {START: begins, END: ends})}
@@ -110,6 +121,28 @@ def write_spans(value: Any, spans: Sequence[Span]) -> Any:
     return output
 
 
+def as_in_source(value: Any, source_value: Any) -> Any:
+    """A value that was in a table in the form that it has in its source.
+
+    It has no keys that only other rows have, and is no JSON where that is a list. Lists of another length, such as
+    tokens, stay as they are.
+
+    >>> as_in_source([{"start": 0, "note": None}], [{"start": 3}]), as_in_source('[[0, 5, "LOC"]]', [[3, 8, "LOC"]])
+    ([{'start': 0}], [[0, 5, 'LOC']])
+
+    Args:
+        value: The value.
+        source_value: That of the same column in the row of which this row is made.
+    """
+    if isinstance(value, str) and isinstance(source_value, Mapping | Sequence) and not isinstance(source_value, str):
+        return json.loads(value)
+    if isinstance(value, Mapping) and isinstance(source_value, Mapping):
+        return {key: as_in_source(value[key], source_value[key]) for key in source_value}
+    if isinstance(value, list) and isinstance(source_value, list) and len(value) == len(source_value):
+        return [as_in_source(item, source_item) for item, source_item in zip(value, source_value, strict=True)]
+    return value
+
+
 def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     """The parts of a text that a paraphrase must keep: spans grown to whole words, those that overlap as one, in order.
 
@@ -118,9 +151,9 @@ def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     """
     whole_spans: list[Span] = []
     for begin, end in sorted(spans):
-        while _within_word(text, begin):
+        while within_word(text, begin):
             begin -= 1
-        while _within_word(text, end):
+        while within_word(text, end):
             end += 1
         if whole_spans and begin < whole_spans[-1][1]:
             whole_spans[-1] = whole_spans[-1][0], max(end, whole_spans[-1][1])
@@ -129,7 +162,7 @@ def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     return whole_spans
 
 
-def _within_word(text: str, position: int) -> bool:
+def within_word(text: str, position: int) -> bool:
     """Whether the place between two characters is within a word."""
     return 0 < position < len(text) and continues_word(text[position]) and continues_word(text[position - 1])
 
@@ -149,7 +182,7 @@ def places(text: str, phrases: Sequence[str]) -> dict[str, list[int]]:
         while begin >= 0:
             end = begin + len(phrase)
             free = all(end <= taken_begin or begin >= taken_end for taken_begin, taken_end in taken_spans)
-            if free and not _within_word(text, begin) and not _within_word(text, end):
+            if free and not within_word(text, begin) and not within_word(text, end):
                 starts[phrase].append(begin)
                 taken_spans.append((begin, end))
             begin = text.find(phrase, begin + 1)

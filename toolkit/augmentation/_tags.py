@@ -7,13 +7,15 @@ and tags come back as they were, so that any scheme (IOB, BIOES, BILOU, plain cl
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from sacremoses import MosesDetokenizer
 
-from toolkit.augmentation._spans import Span, find_again
-from toolkit.bitext.words import CHARACTER_WITHOUT_SPACES, tokens
+from toolkit.augmentation._spans import Span, find_again, within_word
+from toolkit.bitext.words import CHARACTER_WITHOUT_SPACES
+from toolkit.bitext.words import token_spans as default_spans
 
 OUTSIDE = "O"
 BEGINS = ("B-", "S-", "U-")
@@ -53,6 +55,57 @@ def _locate_tokens(text: str, token_list: Sequence[str]) -> list[Span] | None:
         position = begin + len(token)
         token_spans.append((begin, position))
     return None if text[position:].strip() else token_spans
+
+
+def tokens_like(text: str, token_list: Sequence[str]) -> list[str]:
+    """The tokens of a text, cut as those of a list where it has the same, and else as `words.tokens` does.
+
+    As many characters as possible are in tokens of the list, whose case does not count, and these are as long as
+    possible. No token ends within a word, unless the other rule cuts there.
+
+    >>> tokens_like("Fun with @anna :-) I don't.", ["@anna", "has", "fun", ":-)", "I", "do"])
+    ['Fun', 'with', '@anna', ':-)', 'I', 'do', "n't", '.']
+    >>> tokens_like("昨天他们到北京", ["他们", "昨天", "到"])
+    ['昨天', '他们', '到', '北', '京']
+    """
+    pieces = dict(default_spans(text))
+    cuts = {*pieces, *pieces.values()}
+    covered = {
+        place for begin, end in pieces.items() for place in range(begin, end)
+    }  # all but white space and the like
+    lower_text, by_first_letter = _lower(text), defaultdict(set)
+    for token in map(_lower, token_list):
+        by_first_letter[token[:1]].add(token)
+    # by place: characters before it that are in no token of the list, tokens before it, and where the last one begins
+    best: list[tuple[int, int, int] | None] = [(0, 0, 0), *len(text) * [None]]
+
+    def reach(end: int, candidate: tuple[int, int, int]) -> None:
+        best[end] = min(best[end] or candidate, candidate)
+
+    for begin in range(len(text)):
+        if (state := best[begin]) is None:  # within a token
+            continue
+        character_count, token_count, _ = state
+        if begin not in covered:
+            reach(begin + 1, (character_count, token_count, begin))
+        if begin in pieces:
+            reach(pieces[begin], (character_count + pieces[begin] - begin, token_count + 1, begin))
+        for token in by_first_letter[lower_text[begin]]:
+            end = begin + len(token)
+            if lower_text.startswith(token, begin) and (end in cuts or not within_word(text, end)):
+                reach(end, (character_count, token_count + 1, begin))
+    output: list[str] = []
+    end = len(text)
+    while end and (state := best[end]):
+        begin = state[2]
+        output += [text[begin:end]] * (begin in covered)
+        end = begin
+    return output[::-1]
+
+
+def _lower(text: str) -> str:
+    """A text in lower case, each character in its place."""
+    return "".join(character.lower() if len(character.lower()) == 1 else character for character in text)
 
 
 def entities(tags: Sequence[str]) -> list[Span]:
@@ -98,11 +151,11 @@ def retagged(
     new_tags: list[Any] = []
     position = 0
     for (begin, end), (first, last) in sorted(zip(new_spans, entity_spans, strict=True)):
-        between = tokens(paraphrase[position:begin])
+        between = tokens_like(paraphrase[position:begin], token_list)
         if new_tokens and not between and new_tags[-1] != outside and not names[first].startswith(BEGINS):
             return None  # it would go on with the entity before it
         new_tokens += [*between, *token_list[first:last]]
         new_tags += [outside] * len(between) + list(tags[first:last])
         position = end
-    rest = tokens(paraphrase[position:])
+    rest = tokens_like(paraphrase[position:], token_list)
     return new_tokens + rest, new_tags + [outside] * len(rest)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from datasets.arrow_writer import ArrowWriter
 
+from toolkit.augmentation._known_rows import KnownRows
 from toolkit.augmentation._new_rows import Rows, new_rows
 from toolkit.augmentation.label_check import LabelCheck
 from toolkit.augmentation.parts import NewRow, _SkippedError, _Tags
@@ -52,6 +53,8 @@ class Work:
         source: Where paraphrases come from.
         tags: By column of tokens, how its tags are read.
         check: Refuses new rows whose label may be another.
+        known: The rows that no new row may equal; None of a stream.
+        features: What the columns of the data hold, in words.
         folder: Where shards are kept; None keeps none.
         state: The processes that share the work.
         record: What must be equal in every call that goes on in the folder.
@@ -61,18 +64,21 @@ class Work:
     source: _Source
     tags: Mapping[str, _Tags]
     check: LabelCheck | None
+    known: KnownRows | None
+    features: str
     folder: Path | None
     state: PartialState
     record: dict[str, Any]
 
 
 def made_shards(
-    shards: Iterable[Rows], work: Work, finish: Finish, whole: Whole, bar: Progress
+    rounds: Iterable[Iterable[Rows]], work: Work, finish: Finish, whole: Whole, bar: Progress
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Make the shards of this process that are not finished, and yield all shards in order.
 
     Args:
-        shards: The rows of each shard, those with the columns that count.
+        rounds: The rows of each shard, those with the columns that count. A round is asked for when all shards of the
+            one before it were yielded, so that it may depend on them, and is the same in each process.
         work: What is done.
         finish: Makes the new rows of a shard a data set.
         whole: Gives rows with all columns, which a finished shard must have been made of.
@@ -82,7 +88,7 @@ def made_shards(
         ValueError: A finished shard was made of other rows.
     """
     with _lock_folder(work):
-        yield from _shards_in_turn(shards, work, finish, whole, bar)
+        yield from _shards_in_turn(rounds, work, finish, whole, bar)
 
 
 @contextlib.contextmanager
@@ -105,38 +111,41 @@ def _lock_folder(work: Work) -> Iterator[None]:
 
 
 def _shards_in_turn(
-    shards: Iterable[Rows], work: Work, finish: Finish, whole: Whole, bar: Progress
+    rounds: Iterable[Iterable[Rows]], work: Work, finish: Finish, whole: Whole, bar: Progress
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Do the work of `made_shards`."""
     end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
-    shard_starts: list[tuple[int, int]] = []  # the first row of each shard, and how many it has
-    row_count = waiting = 0  # of rows, and of requests that wait in batches
-    for number, rows in enumerate(shards):
-        shard_starts.append((rows[0][0], len(rows)))
-        row_count += len(rows)
-        if work.folder is None:
-            try:
-                shard = _make(rows, work, finish) if time.monotonic() <= end else None
-            except Submitted as submitted:
-                raise RuntimeError(str(submitted)) from None
-            yield shard or _empty_shard(*shard_starts[-1], work, finish)
-        elif number % work.state.num_processes == work.state.process_index:
-            path, content = work.folder / f"new-{number:05d}.json", _content_hash(rows, whole(rows))
-            if path.exists():
-                _check_same(path, content)
-            elif time.monotonic() <= end:
+    shard_count = row_count = 0
+    for shards in rounds:
+        shard_starts: dict[int, tuple[int, int]] = {}  # by number of a shard its first row, and how many it has
+        waiting = 0  # requests in batches
+        for number, rows in enumerate(shards, shard_count):
+            shard_starts[number] = rows[0][0], len(rows)
+            row_count += len(rows)
+            if work.folder is None:
                 try:
-                    _write_shard(path, content, *_make(rows, work, finish))
+                    shard = _make(rows, work, finish) if time.monotonic() <= end else None
                 except Submitted as submitted:
-                    waiting += submitted.count
-        bar.update(row_count - bar.n)  # stages count texts, some of them twice, and no text that is skipped
-    if waiting:
-        raise RuntimeError(str(Submitted(waiting)))
-    if work.folder is not None:
-        wait(work.state)
-        for number, (first, count) in enumerate(shard_starts):
-            path = work.folder / f"new-{number:05d}.json"
-            yield _read_shard(path) if path.exists() else _empty_shard(first, count, work, finish)
+                    raise RuntimeError(str(submitted)) from None
+                yield shard or _empty_shard(*shard_starts[number], work, finish)
+            elif number % work.state.num_processes == work.state.process_index:
+                path, content = work.folder / f"new-{number:05d}.json", _content_hash(rows, whole(rows), work)
+                if path.exists():
+                    _check_same(path, content)
+                elif time.monotonic() <= end:
+                    try:
+                        _write_shard(path, content, *_make(rows, work, finish))
+                    except Submitted as submitted:
+                        waiting += submitted.count
+            bar.update(row_count - bar.n)  # stages count texts, some of them twice, and no text that is skipped
+        shard_count += len(shard_starts)
+        if waiting:
+            raise RuntimeError(str(Submitted(waiting)))
+        if work.folder is not None:
+            wait(work.state)
+            for number, (first, count) in shard_starts.items():
+                path = work.folder / f"new-{number:05d}.json"
+                yield _read_shard(path) if path.exists() else _empty_shard(first, count, work, finish)
 
 
 def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
@@ -147,7 +156,7 @@ def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """
     summary = Summary()
     try:
-        added_rows = new_rows(rows, work.settings, work.source, work.tags, work.check, summary)
+        added_rows = new_rows(rows, work.settings, work.source, work.tags, work.check, summary, work.known)
     except (RuntimeError, MemoryError) as error:
         raise RuntimeError(f"rows {rows[0][0]} to {rows[-1][0]}: {one_line(error)}") from error
     return finish(added_rows), summary
@@ -160,11 +169,15 @@ def _empty_shard(first: int, count: int, work: Work, finish: Finish) -> tuple[Da
     return finish([]), summary
 
 
-def _content_hash(rows: Rows, whole: Iterable[Mapping[str, Any]]) -> str:
-    """A hash of where the rows of a shard stand in the data, and of the names and values of all their columns."""
-    return hashlib.sha256(
-        repr([(number, dict(row)) for (number, _), row in zip(rows, whole, strict=True)]).encode()
-    ).hexdigest()
+def _content_hash(rows: Rows, whole: Iterable[Mapping[str, Any]], work: Work) -> str:
+    """A hash of what the new rows of a shard depend on.
+
+    This is where its rows stand in the data, the names, types and values of all their columns, and, unless the data is
+    a stream, the texts and labels of all other rows: none of them is made again, and a classifier is trained on them.
+    """
+    shard_rows = [(number, dict(row)) for (number, _), row in zip(rows, whole, strict=True)]
+    all_rows = None if work.known is None else work.known.content
+    return hashlib.sha256(repr((shard_rows, work.features, all_rows)).encode()).hexdigest()
 
 
 def _write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
@@ -193,5 +206,6 @@ def _check_same(path: Path, content: str) -> None:
     """
     if read_record(path)["content"] != content:
         raise ValueError(
-            f"wanted the data of which {path} was made, got other rows: choose another output_dir, or delete this one"
+            f"wanted the data of which {path} was made, got other rows or types: choose another output, or delete "
+            "this one"
         )

@@ -16,6 +16,7 @@ from datasets import ClassLabel, Dataset, Value
 
 from toolkit.augmentation._csv_rows import fields_of
 from toolkit.augmentation._records import JSON_LINES, Records
+from toolkit.augmentation._spans import as_in_source
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*DELIMITERS, JSON_LINES, ".parquet")
@@ -120,6 +121,7 @@ def write_records(records: Records, added: Added, path: Path) -> None:
     changed = _changed_json if records.suffix == JSON_LINES else _changed_fields
     nulls = dict.fromkeys(added.provenance)
     with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(records.mark)
         if records.suffix != JSON_LINES:
             names = dict(zip(added.provenance, added.provenance, strict=True))
             file.write(extended(records.header, names, records))
@@ -135,15 +137,15 @@ def write_records(records: Records, added: Added, path: Path) -> None:
             file.write(extended(changed(text, values, records), {name: new[name] for name in nulls}, records))
 
 
-def _line_end(text: str) -> tuple[str, str]:
-    """A record and its line end; the last record of a file may have none."""
+def _split_end(text: str, records: Records) -> tuple[str, str]:
+    """A record and its line end; the last record of a file may have none, and gets that of the others."""
     body = text.rstrip("\r\n")
-    return body, text[len(body) :] or "\n"
+    return body, text[len(body) :] or records.line_end
 
 
 def _extended_fields(text: str, extra_values: dict[str, Any], records: Records) -> str:
     """A record of a table with more fields at its end."""
-    body, end = _line_end(text)
+    body, end = _split_end(text, records)
     if not extra_values:
         return body + end
     missing_fields = len(records.names) - len(fields_of(text, records.delimiter))
@@ -157,12 +159,12 @@ def _changed_fields(text: str, values: dict[str, Any], records: Records) -> str:
     fields += [""] * (len(records.names) - len(fields))
     for name, value in values.items():
         fields[records.names.index(name)] = _field(value)
-    return _record(fields, records.delimiter) + _line_end(records.header)[1]
+    return _record(fields, records.delimiter) + records.line_end
 
 
 def _extended_json(text: str, extra_values: dict[str, Any], records: Records) -> str:
     """An object of JSON with more keys at its end."""
-    body, end = _line_end(text)
+    body, end = _split_end(text, records)
     if not extra_values:
         return body + end
     begin = body.rstrip().removesuffix("}")
@@ -172,4 +174,6 @@ def _extended_json(text: str, extra_values: dict[str, Any], records: Records) ->
 
 def _changed_json(text: str, values: dict[str, Any], records: Records) -> str:
     """An object of JSON with other values."""
-    return json.dumps({**json.loads(text), **values}, ensure_ascii=False) + _line_end(text)[1]
+    row = json.loads(text)
+    row |= {name: as_in_source(value, row.get(name)) for name, value in values.items()}
+    return json.dumps(row, ensure_ascii=False) + _split_end(text, records)[1]

@@ -85,6 +85,10 @@ class MapAugmenter:
         self.settings = Augmentation(columns=_column_names(columns), copies=copies, vary=vary, seed=seed)
         self.paraphraser = paraphraser
 
+    def __getstate__(self) -> dict:
+        """What a pickle holds: also what paraphrases depend on, because `Dataset.map` finds rows in its cache by it."""
+        return vars(self) | {"made_by": _made_by(self.paraphraser)}
+
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """The columns of a batch, which may be a data frame, with new rows at their end.
 
@@ -152,14 +156,18 @@ class CollateAugmenter:
         """The batch of some examples.
 
         Raises:
-            ValueError: The cache holds the paraphrases of another paraphraser, number of copies or seed.
+            ValueError: A column is missing, or holds something else than texts; or the cache holds the paraphrases of
+                another paraphraser, number of copies or seed.
         """
         if self.process != os.getpid():
             self.process, self.chance = os.getpid(), random.Random(f"{self.seed} {torch.initial_seed()}")
             self.connection = self.opened()
         rows = [dict(example) for example in examples]
+        for row in rows:
+            for column in self.columns:
+                _check_text(row, column)
         cells = [(row, column) for row in rows for column in self.columns if self.chance.random() < self.share]
-        cells = [(row, column) for row, column in cells if (row[column] or "").strip()]
+        cells = [(row, column) for row, column in cells if isinstance(row[column], str) and row[column].strip()]
         paraphrases = self.cached([row[column] for row, column in cells])
         for row, column in cells:
             row[column] = self.chance.choice(paraphrases[row[column]] or [row[column]])
@@ -171,11 +179,7 @@ class CollateAugmenter:
         Raises:
             ValueError: They were not.
         """
-        if isinstance(self.paraphraser, str):
-            name = _name_with_contents(self.paraphraser)
-        else:
-            name = _name_with_settings(self.paraphraser)
-        expected = f"{name}, copies {self.copies}, seed {self.seed}"
+        expected = f"{_made_by(self.paraphraser)}, copies {self.copies}, seed {self.seed}"
         connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
         connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
         connection.execute("CREATE TABLE IF NOT EXISTS made (by TEXT)")
@@ -391,15 +395,30 @@ def contrastive_pairs(
     )
 
 
+def _check_text(row: Mapping[str, Any], column: str) -> None:
+    """Refuse a row without a column of texts.
+
+    Raises:
+        ValueError: The column is missing, or holds neither a text nor None or NaN.
+    """
+    if column not in row:
+        raise ValueError(f"wanted column {column!r}, got the columns {', '.join(row)}")
+    value = row[column]
+    if not isinstance(value, str) and not (value is None or (isinstance(value, float) and value != value)):
+        raise ValueError(f"wanted a text in column {column!r}, got {value!r:.60} ({type(value).__name__})")
+
+
+def _made_by(paraphraser: str | Paraphraser) -> str:
+    """The name of a paraphraser, with a hash of its models, on which its paraphrases depend, and settings."""
+    if isinstance(paraphraser, str):
+        return _name_with_contents(paraphraser)
+    record = json.dumps(paraphraser.record(), sort_keys=True)
+    return f"{paraphraser.name} {hashlib.sha256(record.encode()).hexdigest()[:DIGITS]}"
+
+
 def _name_with_contents(name: str) -> str:
     """The models that a name stands for on this machine, with a hash of their files: its paraphrases depend on both."""
     models = models_of(name)
     critic = installed_critic() if len(models) == len(PIVOT) else None
     files = {"models": map(resolve, [*models, critic] if critic else models)}
     return f"{THEN.join(models)} {hashlib.sha256(contents_of(files)['models'].encode()).hexdigest()[:DIGITS]}"
-
-
-def _name_with_settings(paraphraser: Paraphraser) -> str:
-    """The name of a loaded paraphraser, with a hash of its models and settings, on which its paraphrases depend."""
-    record = json.dumps(paraphraser.record(), sort_keys=True)
-    return f"{paraphraser.name} {hashlib.sha256(record.encode()).hexdigest()[:DIGITS]}"

@@ -4,46 +4,82 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
-SPARE = 3  # ours: so many times as many rows are worked on as are needed; some give no copy
+SPARE = 3  # ours: so many times as many rows are worked on first as are needed; some give no copy
 
 
-def _rows_to_augment(
-    total: int,
-    labels: Sequence[Hashable] | None,
-    copies: int,
-    balance: bool,
-    stratify: bool,
-    max_rows: int | None,
-    seed: int,
-) -> list[int]:
-    """The numbers of the rows that are worked on, in order: all, or random ones where fewer new rows are wanted.
+def class_targets(
+    labels: Sequence[Hashable] | None, balance: bool, stratify: bool, max_rows: int | None
+) -> dict[Hashable, int] | None:
+    """How many new rows of each class are made where not all rows are worked on; None where classes do not count.
 
-    >>> _rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, False, None, 0)
-    [3]
+    >>> class_targets("aaab", True, False, None), class_targets("aaab", False, True, 2)
+    ({'a': 0, 'b': 2}, {'a': 2, 'b': 1})
 
     Args:
-        total: The number of rows.
         labels: The class of each row, for balance and stratify.
-        copies: New rows for each row, at most.
         balance: Whether only classes that are smaller than the largest get new rows.
         stratify: Whether all classes grow by the same share, so that rows of each are needed.
         max_rows: New rows at most; None is no limit.
-        seed: Of the choice.
     """
-    order = _shuffled(total, seed)
     if balance:
         assert labels is not None
-        order = _first_of_each(order, labels, {label: _needed(lack, copies) for label, lack in _lacks(labels).items()})
+        return _lacks(labels)
     if stratify and max_rows is not None:
         assert labels is not None
-        share = Fraction(max_rows, total) if total else Fraction(0)
-        needed_counts = {label: _needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
-        return sorted(_first_of_each(order, labels, needed_counts))
-    return sorted(order if max_rows is None else order[: _needed(max_rows, copies)])
+        share = Fraction(max_rows, len(labels)) if labels else Fraction(0)
+        return {label: ceil(share * size) for label, size in Counter(labels).items()}
+    return None
+
+
+def next_rows(
+    order: Sequence[int],
+    labels: Sequence[Hashable] | None,
+    targets: Mapping[Hashable, int] | None,
+    max_rows: int | None,
+    copies: int,
+    earlier_rows: Collection[int],
+    sources: Sequence[int],
+) -> list[int]:
+    """The numbers of the rows that are worked on next, in order; none where enough new rows are made.
+
+    Without targets and a limit these are all rows. Else they are the first of the order, `SPARE` times as many as are
+    needed, and after that, as long as new rows are missing, as many as before.
+
+    >>> order = [4, 2, 0, 1, 3]
+    >>> next_rows(order, None, None, 1, 1, [], []), next_rows(order, None, None, 1, 1, [4, 2, 0], [])
+    ([0, 2, 4], [1, 3])
+    >>> next_rows(order, "aaaab", {"a": 0, "b": 3}, None, 1, [], [])
+    [4]
+
+    Args:
+        order: The numbers of all rows in the order in which they are taken.
+        labels: The class of each row, for targets.
+        targets: How many new rows of each class are needed (`class_targets`).
+        max_rows: How many new rows of all classes are needed; None is no limit.
+        copies: New rows for each row, at most.
+        earlier_rows: The rows that were worked on.
+        sources: The row that each new row was made of.
+    """
+    worked_on = set(earlier_rows)
+    waiting_rows = [row for row in order if row not in worked_on]
+    new_count = len(sources)
+    if targets is not None:
+        assert labels is not None
+        row_counts, new_counts = Counter(labels[row] for row in worked_on), Counter(labels[row] for row in sources)
+        new_count = sum(min(new_counts[label], target) for label, target in targets.items())
+        next_counts = {
+            label: max(_needed(target, copies), row_counts[label])
+            for label, target in targets.items()
+            if new_counts[label] < target
+        }
+        waiting_rows = _first_of_each(waiting_rows, labels, next_counts)
+    if max_rows is None:
+        return sorted(waiting_rows)
+    return sorted(waiting_rows[: max(_needed(max_rows, copies), len(worked_on))]) if new_count < max_rows else []
 
 
 def _first_of_each(
@@ -54,7 +90,7 @@ def _first_of_each(
     >>> _first_of_each([4, 3, 2, 1, 0], "aabab", {"a": 2, "b": 1})
     [4, 3, 1]
     """
-    remaining, chosen_rows = dict(needed_counts), []
+    remaining, chosen_rows = Counter(needed_counts), []
     for row in order:
         remaining[labels[row]] -= 1
         if remaining[labels[row]] >= 0:
@@ -63,7 +99,7 @@ def _first_of_each(
 
 
 def _needed(new: int, copies: int) -> int:
-    """The rows that are worked on for so many new rows."""
+    """The rows that are worked on first for so many new rows."""
     return SPARE * -(-new // copies)
 
 
@@ -76,6 +112,19 @@ def _lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     sizes = Counter(labels)
     largest = max(sizes.values(), default=0)
     return {label: largest - size for label, size in sizes.items()}
+
+
+def smaller_classes(labels: Sequence[Hashable], sources: Sequence[int]) -> dict[Hashable, int]:
+    """How many rows each class has less than the largest with its new rows; only classes that have less.
+
+    >>> smaller_classes("aaaabbc", [4, 6])
+    {'b': 1, 'c': 2}
+
+    Args:
+        labels: The class of each row.
+        sources: The number of the row that each new row is made of.
+    """
+    return {label: lack for label, lack in _lacks([*labels, *(labels[row] for row in sources)]).items() if lack}
 
 
 def same_share(labels: Sequence[Hashable], sources: Sequence[int], max_rows: int | None) -> dict[Hashable, int]:
@@ -130,7 +179,7 @@ def wanted_rows(
         max_rows: New rows at most; None is no limit.
         seed: Of the order of the rows.
     """
-    positions = {row: position for position, row in enumerate(_shuffled(total, seed))}
+    positions = {row: position for position, row in enumerate(shuffled(total, seed))}
     copy_counts: dict[int, int] = defaultdict(int)
     turns = []
     for index, row in enumerate(sources):
@@ -147,7 +196,7 @@ def wanted_rows(
     return sorted(chosen_indices[:max_rows])
 
 
-def _shuffled(total: int, seed: int) -> list[int]:
+def shuffled(total: int, seed: int) -> list[int]:
     """The numbers below `total` in random order."""
     order = list(range(total))
     random.Random(seed).shuffle(order)

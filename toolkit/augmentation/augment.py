@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
 
+from toolkit.augmentation._copied_columns import check_copied
+from toolkit.augmentation._known_rows import known_rows
 from toolkit.augmentation._work import Work
 from toolkit.augmentation.containers import (
     _check_classes,
     _check_new_names,
+    _columns_read,
     _features_of,
+    _first_values,
     _frame_columns,
     _new_dataset,
     _stream_of,
@@ -87,6 +91,7 @@ def augment(
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
+    No new row has the texts of another row, or of another split; this is not looked at in a stream.
     A row that gives no new row is counted by reason (`parts.REASONS`), and the summary names the first one.
 
     Args:
@@ -143,8 +148,9 @@ def augment(
 
     Raises:
         TypeError: The data is of another type.
-        ValueError: A column is missing or holds no texts, most texts are in another script than the paraphraser's
-            language, or a setting is out of its range.
+        ValueError: A column is missing or holds no texts, a column that is copied would no longer fit a paraphrase
+            (`_copied_columns.py`), a row has no class where classes count, most texts are in another script than the
+            paraphraser's language, or a setting is out of its range.
     """
     check_several(provenance, "three names as provenance")
     check_several(avoid, "a list of phrases to avoid")
@@ -182,6 +188,7 @@ def augment(
         raise ValueError(f"wanted check {CROSS_VALIDATED!r} or a function from texts to labels, got {check!r}")
     rows, features = _train_rows(data, settings)
     check_columns(features, settings)
+    check_copied(*_first_values(data, rows, features, settings))
     if balance or stratify or check is not None:
         _check_classes(rows, features, settings, may_lack=callable(check) and not balance and not stratify)
     stream = isinstance(rows, IterableDataset)
@@ -206,7 +213,13 @@ def augment(
         _check_script(rows, source, settings)
     label_check = None if check is None else _label_check(check, rows, source, settings)
     record = {} if folder is None else _make_record(settings, source, check)
-    work = Work(settings, source, _tags_of(features, settings), label_check, folder, state, record)
+    known = None
+    if not stream:
+        splits = [split for name, split in data.items() if name != TRAIN] if isinstance(data, DatasetDict) else []
+        known = known_rows(rows.select_columns(_columns_read(settings)), splits, settings.text_columns)
+    work = Work(
+        settings, source, _tags_of(features, settings), label_check, known, repr(features), folder, state, record
+    )
     show_progress = progress is not False and state.is_main_process
     if stream:
         summary = Summary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
@@ -12,11 +13,22 @@ from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, 
 from torch.utils.data import get_worker_info
 
 from toolkit.augmentation._new_rows import Rows
+from toolkit.augmentation._spans import as_in_source
 from toolkit.augmentation._work import SHARD_ROWS, Work, made_shards
-from toolkit.augmentation.allot import _lacks, _rows_to_augment, _scarcest, same_share, wanted_rows
+from toolkit.augmentation.allot import (
+    _lacks,
+    _scarcest,
+    class_targets,
+    next_rows,
+    same_share,
+    shuffled,
+    smaller_classes,
+    wanted_rows,
+)
 from toolkit.augmentation.parts import NewRow, _Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
+from toolkit.bitext.languages import SAMPLE
 from toolkit.data.progress import rows_bar
 
 if TYPE_CHECKING:
@@ -79,14 +91,63 @@ def _check_classes(rows: Dataset | IterableDataset, features: Features, settings
     if not isinstance(features[name], Value | ClassLabel):
         raise ValueError(f"wanted one class of each row in column {name!r}, got {_describe(features[name])}")
     if isinstance(rows, Dataset) and not may_lack:
-        labels = list(rows.with_format(None)[name])
-        if None in labels:
-            raise ValueError(f"row {labels.index(None)}: wanted a class in column {name!r}, got None")
+        for number, label in enumerate(rows.with_format(None)[name]):
+            is_none = label is None or label != label  # NaN; and -1 is what `datasets` says for no label
+            if is_none or (label == -1 and isinstance(features[name], ClassLabel)):
+                raise ValueError(f"row {number}: wanted a class in column {name!r}, got {label}: leave the row out")
 
 
 def _describe(kind: Any) -> str:
     """A feature in a few words."""
     return kind.dtype if isinstance(kind, Value) else f"{kind!r:.80}"
+
+
+def _first_values(
+    data: Any, rows: Dataset | IterableDataset, features: Features, settings: Augmentation
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The first values of the columns that are paraphrased, and of those that are copied and hold several values.
+
+    Args:
+        data: What is augmented: a data frame, or the rows themselves.
+        rows: The rows, of a data frame with the columns that are read alone.
+        features: Theirs.
+        settings: The columns.
+    """
+    own_columns = {*settings.columns, *settings.spans.values(), settings.keep, settings.label}
+    is_frame = hasattr(data, "iloc")
+    kinds = data.dtypes.items() if is_frame else features.items()
+    copied = [
+        name
+        for name, kind in kinds
+        if name not in own_columns and (str(kind) == "object" if is_frame else _is_nested(kind))
+    ]
+    names = [*settings.columns, *copied]
+    first_values: dict[str, list[Any]]
+    if not copied:
+        return {}, {}
+    if is_frame:
+        first_values = {name: _python_values(data[name].head(SAMPLE)) for name in names}
+    elif isinstance(rows, Dataset):
+        first_rows = rows.with_format(None).select(range(min(SAMPLE, len(rows))))
+        first_values = first_rows.select_columns(names).to_dict()
+    else:
+        samples = list(islice(rows.with_format(None), SAMPLE))
+        first_values = {name: [row.get(name) for row in samples] for name in names}
+    return {name: first_values[name] for name in settings.columns}, {name: first_values[name] for name in copied}
+
+
+def _is_nested(kind: Any) -> bool:
+    """Whether a feature is a list or a mapping, of texts and numbers alone."""
+    items = list(kind.values()) if isinstance(kind, dict) else [getattr(kind, "feature", None)]
+    return items != [None] and all(isinstance(item, Value | ClassLabel) or _is_nested(item) for item in items)
+
+
+def _python_values(column: pd.Series) -> list[Any]:
+    """The values of a column, with lists for arrays; None for all of them if they are of several types."""
+    try:
+        return pa.array(column, from_pandas=True).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return [None] * len(column)
 
 
 def _columns_read(settings: Augmentation) -> list[str]:
@@ -122,15 +183,29 @@ def _new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dat
     settings = work.settings
     reading = dataset.with_format(None).select_columns(_columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
-    copies, max_rows = settings.copies * len(settings.groups), settings.max_new_rows
-    row_numbers = _rows_to_augment(
-        len(dataset), labels, copies, settings.balance, settings.stratify, max_rows, settings.seed
-    )
+    max_rows = settings.max_new_rows
     rows, finish = dataset.with_format("arrow"), _finisher(dataset.features, settings, work.source.name)
-    summary, parts = Summary(), []
-    with rows_bar(len(row_numbers), 0, work.source.stages * len(settings.columns), "augmenting", show_progress) as bar:
+    summary, source_name = Summary(), (settings.provenance or HIDDEN)[0]
+    parts: list[Dataset] = []
+    row_numbers: list[int] = []
+    with rows_bar(0, 0, work.source.stages * len(settings.columns), "augmenting", show_progress) as bar:
+
+        def rounds() -> Iterator[Iterator[Rows]]:
+            order = shuffled(len(dataset), settings.seed)
+            targets = class_targets(labels, settings.balance, settings.stratify, max_rows)
+            limit = None if settings.stratify else max_rows
+            while not summary.skipped["out_of_time"]:  # else another call would cut other rounds
+                sources = [row for part in parts for row in part[source_name]]
+                copies = settings.copies * len(settings.groups)
+                next_numbers = next_rows(order, labels, targets, limit, copies, row_numbers, sources)
+                if not next_numbers:
+                    return
+                row_numbers.extend(next_numbers)
+                bar.total = len(row_numbers)
+                yield _split_shards(reading, next_numbers)
+
         for new, counts in made_shards(
-            _split_shards(reading, row_numbers),
+            rounds(),
             work,
             lambda added_rows: finish(added_rows, rows.select([new_row.source for new_row in added_rows])[:]),
             lambda shard: rows.select([number for number, _ in shard])[:].to_pylist(),
@@ -142,7 +217,7 @@ def _new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dat
         parts.append(finish([], rows.select([])[:]))
     all_new_rows = concatenate_datasets(parts)
     if settings.balance or settings.stratify or max_rows is not None:
-        sources = list(all_new_rows[(settings.provenance or HIDDEN)[0]])
+        sources = list(all_new_rows[source_name])
         class_limits = None
         if labels is not None and (settings.balance or settings.stratify):
             class_limits = _lacks(labels) if settings.balance else same_share(labels, sources, max_rows)
@@ -150,6 +225,11 @@ def _new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dat
         summary.dropped, summary.new_rows = len(all_new_rows) - len(indices), len(indices)
         if settings.stratify and labels and (max_rows is None or len(indices) <= max_rows - len(set(labels))):
             summary.why_dropped = _scarcest(labels, sources)
+        if settings.balance and labels:
+            kind = dataset.features[settings.label or ""]
+            names = kind.int2str if isinstance(kind, ClassLabel) else str
+            lacks = smaller_classes(labels, [sources[index] for index in indices])
+            summary.smaller = {names(label): lack for label, lack in lacks.items()}
         all_new_rows = all_new_rows.select(indices)
     return all_new_rows, summary
 
@@ -262,14 +342,32 @@ def _frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
         ValueError: A column is missing, or holds values of several types.
     """
     _check_names(list(frame.columns), settings)
+    read_frame = frame[_columns_read(settings)].copy()
+    for column in dict.fromkeys(settings.spans.values()):
+        read_frame[column] = _spans_for_table(read_frame[column])
     try:
-        return Dataset.from_pandas(frame[_columns_read(settings)], preserve_index=False)
+        return Dataset.from_pandas(read_frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"wanted values of one type in each of {_columns_read(settings)}, got {error}") from None
 
 
+def _spans_for_table(column: pd.Series) -> pd.Series:
+    """A column of spans, as JSON if a table has no type for them: `[[14, 19, "LOC"]]`."""
+    try:
+        pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        try:
+            return column.map(json.dumps, na_action="ignore")
+        except TypeError:  # what is in them is no number of Python and no text
+            return column
+    return column
+
+
 def _with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -> pd.DataFrame:
-    """The rows of a data frame, and after them its new rows, with the types of its columns."""
+    """The rows of a data frame, and after them its new rows, with the types of its columns.
+
+    An index that counts goes on; of any other a new row has the label of the row that it is made of.
+    """
     import pandas as pd
 
     names = settings.provenance or HIDDEN
@@ -277,9 +375,13 @@ def _with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -
     added = frame.iloc[sources].copy()
     changed = dict.fromkeys([*settings.columns, *(settings.spans[c] for c in settings.columns if c in settings.spans)])
     for column in changed:
-        values, dtype = pd.Series(list(new[column]), index=added.index, dtype=object), frame[column].dtype
+        new_values = [as_in_source(*pair) for pair in zip(new[column], added[column], strict=True)]
+        values, dtype = pd.Series(new_values, index=added.index, dtype=object), frame[column].dtype
         added[column] = values if isinstance(dtype, pd.CategoricalDtype) else values.astype(dtype)
-    combined = pd.concat([frame, added], ignore_index=isinstance(frame.index, pd.RangeIndex))
+    combined = pd.concat([frame, added])
+    if isinstance(index := frame.index, pd.RangeIndex):
+        end = index.start + len(combined) * index.step
+        combined.index = pd.RangeIndex(index.start, end, index.step, name=index.name)
     if settings.provenance:
         empty = len(frame) * [None]
         for name, dtype in zip(names, ("Int64", "object", "Float32"), strict=True):
@@ -325,7 +427,7 @@ def _stream_of(
         summary.clear()
         with rows_bar(None, 0, work.source.stages * len(settings.columns), "augmenting", show_progress) as bar:
             for batch, counts in made_shards(
-                shards(), work, finish_shard, lambda _: (row for _, row in current_shard), bar
+                [shards()], work, finish_shard, lambda _: (row for _, row in current_shard), bar
             ):
                 summary.merge(counts)
                 yield from batch

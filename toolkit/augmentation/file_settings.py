@@ -19,9 +19,10 @@ Spans = Annotated[
         "--{} once for each column of texts",
         lambda pairs: len({pair.split("=")[0] for pair in pairs}) == len(pairs),
         show=" ".join,
+        note="",
     ),
 ]
-Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == CROSS_VALIDATED)]
+Check = Annotated[str, Range(f"--{{}} {CROSS_VALIDATED}", lambda name: name == CROSS_VALIDATED, note=CROSS_VALIDATED)]
 
 
 @dataclass(frozen=True, kw_only=True)

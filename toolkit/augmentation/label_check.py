@@ -84,6 +84,8 @@ def _by_classifier(predict_labels: Classifier) -> Judge:
         predictions = list(predict_labels(inputs))
         if len(predictions) != len(inputs):
             raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(predictions)}")
+        if np.ndim(predictions[0]):
+            raise ValueError(f"wanted one label of each text from the classifier, got {predictions[0]!r:.80}")
         label = next((label for label in labels if label is not None), None)
         if label is not None and isinstance(predictions[0], str) != isinstance(label, str):
             raise ValueError(f"wanted labels such as {label!r} from the classifier, got {predictions[0]!r}")
@@ -102,8 +104,11 @@ def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: Emb
         seed: Of the folds.
 
     Raises:
-        ValueError: There are fewer than two labels, or a label is None.
+        ValueError: There are fewer than two labels, or a label is None or a number with decimals.
     """
+    fraction = next((label for label in labels if isinstance(label, float) and not label.is_integer()), None)
+    if fraction is not None:
+        raise ValueError(f"wanted classes for a cross-validated check, got {fraction}: give texts or whole numbers")
     if None in labels or len(set(labels)) < 2 or len(inputs) < 2:
         raise ValueError(f"wanted rows of two labels or more for a cross-validated check, got {set(labels)!r:.80}")
     vectors, label_array = features(inputs, encoder), np.array(labels)

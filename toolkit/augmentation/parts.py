@@ -27,6 +27,7 @@ REASONS = {
     "mark_lost": "no paraphrase has every placeholder, address, tag, sign, emoji and bracket of the text, and a letter",
     "keep_lost": "no paraphrase contains every phrase to keep",
     "spans_lost": "no paraphrase has every span",
+    "already_there": "every paraphrase makes a row that the data, or another split of it, has already",
     "label_changed": "the classifier says that every paraphrase has another label",
     "out_of_time": "the minutes were over",
 } | {f"{name}_lost": f"no paraphrase keeps {WHAT[name]} of the text" for name in (*CLASSES, OWN)}

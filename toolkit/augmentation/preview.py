@@ -71,6 +71,7 @@ class Preview:
     ) -> None:
         column_names = [columns] if isinstance(columns, str) else columns
         table = _as_dataset(data, column_names, provenance)
+        self.score_name = provenance[2]
         self.new_rows = len(table) - table.data.column(provenance[0]).null_count
         self.changes = list(islice(_changes(table, column_names, provenance, lang), rows))
         if not self.changes:
@@ -80,16 +81,18 @@ class Preview:
         """A table, as a notebook shows it."""
         has_several_columns = len({change.column for change in self.changes}) > 1
         other_names = list(dict.fromkeys(name for change in self.changes for name in change.others))
-        heads = ["row", *(["column"] if has_several_columns else []), "before", "after", *other_names, "cosine"]
-        lines = ["".join(_cells(change, has_several_columns, other_names)) for change in self.changes]
+        heads = [*(["column"] if has_several_columns else []), "before", "after", *other_names]
+        lines = ["".join(_cells(change, has_several_columns, other_names, self.score_name)) for change in self.changes]
         style = (TEMPLATES / "preview.css").read_text(encoding="utf-8")
         caption = (
-            f"{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new row no "
-            "longer has. Marked after: words that are new."
+            f"{len(lines):,} new texts, of {self.new_rows:,} new rows in all. Marked before: words that the new row "
+            "lacks or has elsewhere. Marked after: words that are new or stand elsewhere. row: the number of the row "
+            f"that the new one is made of, from 0. {html.escape(self.score_name)}: the cosine of both texts, at most 1."
         )
         return (
             f"<style>{style}</style><table class='augmented'><caption>{caption}</caption>"
-            f"<tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
+            f"<tr><th class='number'>row</th>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}"
+            f"<th class='number'>{html.escape(self.score_name)}</th></tr>"
             f"{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
         )
 
@@ -172,7 +175,7 @@ def _readable_value(value: Any, feature: Any) -> Any:
     return feature.int2str(value) if is_class_number else value
 
 
-def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str]) -> Iterator[str]:
+def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str], score_name: str) -> Iterator[str]:
     """The cells of a change."""
     before, after = _marked(change.before, change.after)
     yield f"<td class='number' data-name='row'>{change.row}</td>"
@@ -182,7 +185,8 @@ def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str
     for name in other_names:
         value = html.escape(str(change.others.get(name, "")))
         yield f"<td class='value' dir='auto' data-name='{html.escape(name)}'>{value}</td>"
-    yield f"<td class='number' data-name='cosine'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
+    score = "" if change.score is None else f"{change.score:.2f}"
+    yield f"<td class='number' data-name='{html.escape(score_name)}'>{score}</td>"
 
 
 def _marked(before: str, after: str) -> tuple[str, str]:

@@ -124,6 +124,11 @@ class Augmentation(Settings):
         return (self.columns,) if self.vary == "together" else tuple((column,) for column in self.columns)
 
     @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns of texts: those that are paraphrased, and those whose spans are named."""
+        return tuple(dict.fromkeys((*self.columns, *self.spans)))
+
+    @property
     def chooses(self) -> bool:
         """Whether a paraphrase may be refused for what it does not say, so that more of them are wanted."""
         return self.keep is not None or any(column in self.spans for column in self.columns)

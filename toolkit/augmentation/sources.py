@@ -20,6 +20,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.encoder.load import load_embedder
 from toolkit.models.checkpoint import fingerprint
 from toolkit.models.coverage import check_language_of
+from toolkit.package.folder import language_of
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
@@ -27,8 +28,6 @@ from toolkit.paraphraser.names import encoder_for
 from toolkit.paraphraser.pipeline import reporting_stages
 from toolkit.paraphraser.protect import CLASSES, LOST, lost_piece
 from toolkit.system.contents import contents_of, with_contents
-from toolkit.system.outputs import MANIFEST
-from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
@@ -169,7 +168,7 @@ class _Pairs:
     ) -> None:
         self.allow_trivial, self._constraints = allow_trivial, ConstraintSet((), tuple(avoid))
         self._protected = CLASSES if protect is None else tuple(protect), tuple(protect_patterns)
-        self.name, self.lang = Path(pairs).name, lang or _language_of(pairs)
+        self.name, self.lang = Path(pairs).name, language_of(pairs, lang) or "en"
         self._pairs, self._encoder_name = pairs, (encoder := encoder_for(self.lang, encoder))
         if encoder is not None:
             check_language_of(encoder, self.lang, "encoder")
@@ -236,13 +235,6 @@ class _Pairs:
     def _key(self, text: str) -> str:
         """What of a text tells it from others: its letters, and in English those without contractions."""
         return match_key(text) if self.allow_trivial or self.lang != "en" else contraction_key(text)
-
-
-def _language_of(pairs: str | Path) -> str:
-    """The language of a parabank, if it is a folder that states it, else English."""
-    manifest = Path(pairs, MANIFEST)
-    settings = read_record(manifest).get("settings", {}) if manifest.is_file() else {}
-    return settings.get("lang", "en")
 
 
 def _distinct_paraphrases(

@@ -19,6 +19,7 @@ class Summary:
         first: By reason, the first row that was skipped for it, and why.
         dropped: New rows that were made and not wanted, because of balance, stratify or max_new_rows.
         why_dropped: Why, in a few words.
+        smaller: By class, with balance, how many rows it has less than the largest although it was to have as many.
     """
 
     rows: int = 0
@@ -27,6 +28,7 @@ class Summary:
     first: dict[str, str] = field(default_factory=dict)
     dropped: int = 0
     why_dropped: str = "more than were wanted"
+    smaller: dict[str, int] = field(default_factory=dict)
 
     def add(self, rows: int, new_rows: int) -> None:
         """Count the rows of a shard."""
@@ -60,6 +62,9 @@ class Summary:
         lines = [f"{self.rows:,} rows, {self.new_rows:,} new rows"]
         if self.dropped:
             lines.append(f"{self.dropped:,} more were made and left out: {self.why_dropped}")
+        if self.smaller:
+            lacks = ", ".join(f"label {label} by {lack:,} rows" for label, lack in self.smaller.items())
+            lines.append(f"smaller than the largest class: {lacks}; raise copies, and max_new_rows if there is one")
         for reason, count in self.skipped.most_common():
             lines.append(f"{count:,} skipped: {REASONS[reason]} ({self.first[reason]})")
         return "\n".join(lines)

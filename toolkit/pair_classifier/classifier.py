@@ -13,6 +13,7 @@ from logging import ERROR, getLogger
 from pathlib import Path
 
 from datasets import Dataset
+from torch.nn import Identity
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
@@ -89,6 +90,7 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
         classifier = CrossEncoder(
             base_model, num_labels=outputs, max_length=max_length, device=str(default_device()),
             model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
+            activation_fn=Identity(),  # both losses are of what the layer gives; of one output the default is a sigmoid
         )  # fmt: skip
         _initialise_output_layer(_inner_model(classifier), seed)
         return classifier

@@ -78,7 +78,7 @@ def join(parts: Sequence[str], paraphrases: Sequence[Sequence[Candidate]], n: in
 
     Returns:
         At most n candidates with distinct texts; none if no part has a paraphrase. Their log-likelihoods are the sums
-        of those of the parts that changed.
+        of those of the parts that changed, and their cosines the least of these.
     """
     candidates: dict[str, Candidate] = {}
     for i in range(min(n, max(map(len, paraphrases), default=0))):
@@ -92,15 +92,25 @@ def join(parts: Sequence[str], paraphrases: Sequence[Sequence[Candidate]], n: in
         )
         if text not in candidates:
             origins = [origin for candidate in changed for origin in candidate.origins]
-            scores = _sum_scores([candidate.scores for candidate in changed])
+            scores = _join_scores([candidate.scores for candidate in changed])
             candidates[text] = replace(
                 changed[0], text=text, origins=origins, scores=scores, rank=len(candidates), cluster=None
             )
     return list(candidates.values())
 
 
-def _sum_scores(scores: Sequence[Scores]) -> Scores:
-    """The log-likelihoods and tokens of several texts together; a score that one of them lacks is None."""
-    names = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens")
+def _join_scores(scores: Sequence[Scores]) -> Scores:
+    """The log-likelihoods and tokens of several texts together, and their least cosine; None where one lacks it.
+
+    >>> joined = _join_scores([Scores(forward_logprob=-2.0, semantic=0.7), Scores(forward_logprob=-1.0, semantic=0.9)])
+    >>> joined.forward_logprob, joined.semantic, _join_scores([Scores(semantic=0.7), Scores()]).semantic
+    (-3.0, 0.7, None)
+    """
+    names = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "semantic")
     values = {name: [getattr(part_scores, name) for part_scores in scores] for name in names}
-    return Scores(**{name: None if None in numbers else sum(numbers) for name, numbers in values.items()})
+    return Scores(
+        **{
+            name: None if None in numbers else min(numbers) if name == "semantic" else sum(numbers)
+            for name, numbers in values.items()
+        }
+    )

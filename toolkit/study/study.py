@@ -15,6 +15,7 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
+from toolkit.study._labels import check_labels, tell_unknown_classes
 from toolkit.study.row_sample import _distinct_sizes, _row_sample, _RowSample, few_of_each
 from toolkit.study.significance import _Comparison, compare
 from toolkit.study.trials import Trial
@@ -149,10 +150,12 @@ def study(
         progress: Whether a bar is shown.
 
     Raises:
-        ValueError: There are fewer than two seeds, or the folder holds a study of other rows.
+        ValueError: There are fewer than two seeds, a label is refused (`check_labels`), or the folder holds a study of
+            other rows.
     """
     if seeds < 2:
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
+    check_labels(train, test, label)
     all_arms = {NONE: lambda rows, _: rows} | dict(arms)
     labels = list(train[label])
     distinct = _distinct_sizes(labels, sizes)
@@ -161,6 +164,8 @@ def study(
         print(
             f"size {size_list}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr
         )
+    if progress:
+        tell_unknown_classes(labels, list(test[label]))
     if output_dir is not None:
         record = {"label": label, "train": _content_hash(train), "test": _content_hash(test)}
         check_record(Path(output_dir) / ROWS, record, free=set())

@@ -22,6 +22,7 @@ from toolkit.models.checkpoint import fingerprint
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.paraphraser.names import ENCODER
 from toolkit.paraphraser.paraphraser import Paraphraser, prompted_paraphraser, stated_language
+from toolkit.study._labels import check_labels
 from toolkit.study._paraphrase_cache import CachedParaphraser
 from toolkit.study.row_sample import _distinct_sizes, _sample_indices
 from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
@@ -43,7 +44,7 @@ def study_file(settings: StudyFile) -> Study:
 
     Raises:
         OSError: A file does not exist, or the folder holds something else.
-        ValueError: A column is missing, a class has too few rows, or the folder holds a study with other settings.
+        ValueError: A column is missing, a row has no text or no class, or the folder holds a study with other settings.
     """
     folder = Path(settings.output_dir)
     check_output_folder(folder, SETTINGS, [settings.train, settings.test])
@@ -55,6 +56,7 @@ def study_file(settings: StudyFile) -> Study:
         for column in settings.columns:
             if None in (texts := list(rows[column])):
                 raise ValueError(f"wanted texts in column {column!r}, got None in row {texts.index(None)}")
+    check_labels(train, test, settings.label)  # before the settings are recorded, so that mended files may follow
     torch.set_num_threads(settings.threads)
     with held(folder, processes(exchange=False)):
         finished_study = _study_rows(train, test, settings, folder)

@@ -16,7 +16,12 @@ from toolkit.system.ranges import Count, Range, Threads, at_least, one_of
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
 Sizes = Annotated[
     list[str],
-    Range("whole numbers as {}", lambda sizes: sizes and all(map(str.isdecimal, sizes)), show=" ".join),
+    Range(
+        "whole numbers as {}",
+        lambda sizes: sizes and all(map(str.isdecimal, sizes)),
+        show=" ".join,
+        note="whole numbers",
+    ),
 ]
 
 
