@@ -4,7 +4,7 @@
     parabank build parabank2 --help
 
 A command is one or two words and its flags. `accelerate launch` and `torchrun` start the scripts of a checkout, which
-are the same commands.
+are the same commands; a command whose work processes do not share refuses several.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The same as `parabank annotate`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank annotate`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank count idf`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank count idf`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank evaluate encoder`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank evaluate encoder`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank extract lexicon`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank extract lexicon`, from a checkout; it works in one process."""
 
 import sys
 

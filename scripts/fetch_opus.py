@@ -1,4 +1,4 @@
-"""The same as `parabank fetch opus`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank fetch opus`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank mine negatives`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank mine negatives`, from a checkout; it works in one process."""
 
 import sys
 

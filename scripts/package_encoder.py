@@ -1,4 +1,4 @@
-"""The same as `parabank package encoder`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank package encoder`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank paraphrase`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank paraphrase`, from a checkout; it works in one process."""
 
 import sys
 

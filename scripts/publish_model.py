@@ -1,4 +1,4 @@
-"""The same as `parabank publish model`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank publish model`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank publish parabank`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank publish parabank`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank study`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank study`, from a checkout; it works in one process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same as `parabank train judgment`, for `accelerate launch` and `torchrun`."""
+"""The same as `parabank train judgment`, from a checkout; it works in one process."""
 
 import sys
 

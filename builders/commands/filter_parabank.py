@@ -33,7 +33,7 @@ PROGRAM = "parabank filter parabank"
 def main(arguments: list[str]) -> int:
     """Parse the command line, choose, package; print an error as one line."""
     settings = parse_settings(Filter, arguments, __doc__ or "", PROGRAM, positional="parabank")
-    return run_command(PROGRAM, lambda: _work(settings), resumes=True)
+    return run_command(PROGRAM, lambda: _work(settings), resumes=True, processes=1)
 
 
 def _work(settings: Filter) -> None:

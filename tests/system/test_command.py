@@ -94,6 +94,16 @@ def test_another_process_that_ended_is_not_reported_as_an_error_of_this_one(monk
     assert capsys.readouterr().err == f"p.py (process 1): {LOST}\n"
 
 
+def test_a_command_whose_work_is_not_shared_refuses_the_processes_of_a_launcher(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert run_command("p.py", lambda: pytest.fail("worked")) == 1
+    assert capsys.readouterr().err == "p.py: wanted one process, got 2 (WORLD_SIZE): start p.py without a launcher\n"
+    assert run_command("p.py", lambda: None, processes=1) == 0
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert run_command("p.py", lambda: None) == 0
+
+
 def test_one_line_says_which_path():
     assert one_line(PermissionError(13, "Permission denied", "/x")) == "Permission denied: /x"
 

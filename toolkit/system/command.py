@@ -45,7 +45,7 @@ def run_script(
         program: The script's name.
         description: The text above the flags in its help.
         settings_type: The dataclass whose fields are its flags; a field `processes` is the number of processes to
-            start.
+            start, and without it the command works in one.
         work: The function that does the work.
         arguments: The command line.
         resumes: Whether an interrupted command continues from its last state when it is run again.
@@ -58,14 +58,14 @@ def run_script(
         SystemExit: The command line has --help (status 0) or is wrong (status 2).
     """
     settings = parse_settings(settings_type, arguments, description, program, presets)
-    return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
+    return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", None))
 
 
 def run_command(
     program: str,
     work: Callable[[], None],
     resumes: bool = False,
-    processes: int = 1,
+    processes: int | None = None,
     done: Callable[[], str] | None = None,
 ) -> int:
     """Run the work of a command, in one process or in several.
@@ -75,7 +75,8 @@ def run_command(
         work: The function that does the work.
         resumes: Whether an interrupted command continues from its last state when it is run again.
         processes: Processes to start on this machine. With more than 1, each of them runs this command line again. The
-            number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
+            number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process. None is one,
+            of a command whose work no processes share: those of a launcher are refused.
         done: Says how much of the work is finished, where a signal ends it.
 
     Returns:
@@ -83,7 +84,9 @@ def run_command(
     """
     name = f"{program} (process {os.environ['RANK']})" if os.environ.get("RANK", "0") != "0" else program
     try:
-        if processes > 1 and not _launched():
+        if processes is None:
+            _refuse_several(program)
+        elif processes > 1 and not _launched():
             from toolkit.system._launch import launch
 
             os.environ[LAUNCHER] = "1"
@@ -118,6 +121,17 @@ def _describe_state(resumes: bool, progress: Callable[[], str] | None) -> str:
 def _lost_process(error: BaseException) -> bool:
     """Whether an error only follows from the end of another process of this launch, which printed its own error."""
     return _launched() and bool(re.search(r"gloo|NCCL|TCPStore|peer", str(error)))
+
+
+def _refuse_several(program: str) -> None:
+    """Refuse the processes of a launcher, each of which would do the whole work.
+
+    Raises:
+        RuntimeError: There are several.
+    """
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if _launched() and count > 1:
+        raise RuntimeError(f"wanted one process, got {count} (WORLD_SIZE): start {program} without a launcher")
 
 
 def _launched() -> bool:

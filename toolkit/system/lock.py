@@ -104,7 +104,7 @@ def _open_lock_file(folder: Path) -> IO[str]:
         return (folder / LOCK).open("a+", encoding="utf-8")
     except PermissionError:
         raise PermissionError(
-            f"wanted a folder in which this user may write, got {folder} of another one: choose another --output_dir, "
+            f"wanted a folder in which this user may write, got {folder} of another one: choose another output, "
             "or for a URL another folder in the variable PARABANK_CACHE"
         ) from None
 
