@@ -4,9 +4,9 @@
     builder.download_and_prepare(num_proc=2)
     train = builder.as_dataset("train")
 
-The tables are those of `toolkit.package.parquet`, without repeated pairs, so they equal the published Parquet files
-(`toolkit.package.build`). To find repeated pairs, all shards are read before the first row is yielded, also in
-streaming.
+The tables are those of `toolkit.package.parquet`, without the pairs that are not published, so they equal the published
+Parquet files (`toolkit.package.build`). To find these pairs, all shards are read before the first row is yielded, also
+in streaming.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from datasets.builder import Key
 
 from toolkit.data.shards import named_if_broken, read_tables
 from toolkit.package.folder import FIRST_VERSION
-from toolkit.package.parquet import SPLITS, TABLES, finished_shards, splits_in, without_repeats
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, published_rows, splits_in
 from toolkit.select.equal import find_equal_pairs
 
 
@@ -64,7 +64,7 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         shards = finished_shards(_data_folder(self.config))
-        repeated = find_equal_pairs(shards).repeated
+        left_out = find_equal_pairs(shards).left_out
         shards_by_split: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
             with named_if_broken(shard):
@@ -76,7 +76,7 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
                 name=split,
                 gen_kwargs={
                     "shards": [str(shards[n]) for n in numbers],
-                    "repeated": [repeated[n] for n in numbers],
+                    "left_out": [left_out[n] for n in numbers],
                     "split": split,
                 },
             )
@@ -84,11 +84,11 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         ]
 
     def _generate_tables(
-        self, shards: list[str], repeated: list[np.ndarray], split: str
+        self, shards: list[str], left_out: list[np.ndarray], split: str
     ) -> Iterator[tuple[Key, pa.Table]]:
         _, make_table = TABLES[self.config.name]
-        for number, (shard, indices) in enumerate(zip(shards, repeated, strict=True)):
-            for batch, rows in enumerate(without_repeats(read_tables(Path(shard)), indices)):
+        for number, (shard, indices) in enumerate(zip(shards, left_out, strict=True)):
+            for batch, rows in enumerate(published_rows(read_tables(Path(shard)), indices)):
                 table = make_table(rows.filter(pc.equal(rows["split"], split)))
                 if table.num_rows:
                     yield Key(number, batch), table

@@ -22,7 +22,7 @@ from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.score.meaning import MODELS, MeaningModels
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
-from toolkit.select.corpus import choose, copy_shards, run_beside, shards_beside, write_records
+from toolkit.select.corpus import CHOSEN, choose, copy_shards, run_beside, shards_beside, write_records
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_by_usable, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.system.outputs import LOCK, MANIFEST, check_output_folder
@@ -114,7 +114,8 @@ def filter_parabank(settings: Filter) -> dict:
 
     A paraphrase that does not meet the condition is refused; a candidate that only lost to it may take its place, as
     the recipe of the parabank ranks them. Thresholds of the run stay: what it refused by them does not come back. Where
-    the run had a judge, the paraphrases are ranked by it, and no candidate comes back that it has not read.
+    the run had a judge, the paraphrases are ranked by it, and no candidate comes back that it has not read. Where the
+    pairs were chosen over the corpus, no candidate comes back, and the ranks are those of the pairs that are left.
 
     Where models of meaning are given, they measure the paraphrases first, and only these. The scores stay beside the
     run, so that another condition on them measures nothing again, and a command that was ended goes on. Every process
@@ -153,12 +154,12 @@ def filter_parabank(settings: Filter) -> dict:
     if models is not None:
         shards, signatures = _measure(shards, models, settings.dtype, state)
     choice = {"where": where, "ranks": ranks} | signatures
-    is_judged = recorded.get("min_usable") is not None
+    is_judged, is_cut = recorded.get("min_usable") is not None, CHOSEN in recorded
     rank = rank_by_usable if is_judged else RANKINGS[recorded["builder"]](recorded)
-    first, last = parse_ranks(ranks)
+    first, last = parse_ranks(settings.ranks or "1-" if is_cut else ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
-        write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last, is_judged))
+        write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last, is_judged, is_cut))
 
     with held(folder, state):
         if state.is_main_process:

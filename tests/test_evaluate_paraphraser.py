@@ -69,6 +69,12 @@ def test_bad_input_is_one_line(test_set, change, message, capsys):
     assert lines[-1].startswith("parabank evaluate paraphraser: ") and message in lines[-1]
 
 
+def test_a_parabank_in_another_language_is_one_line(tmp_path, capsys):
+    (tmp_path / "parabank.json").write_text('{"settings": {"lang": "de"}}')
+    assert evaluate_paraphraser.main([str(tmp_path), "--lang", "en"]) == 1
+    assert f"wanted pairs in en, got {tmp_path}, which is in de: give --lang de" in capsys.readouterr().err
+
+
 def test_as_many_lines_of_outputs_as_inputs(test_set, tmp_path, capsys):
     (tmp_path / "few.txt").write_text("one\n")
     assert evaluate_paraphraser.main([str(test_set), "--outputs", f"few={tmp_path / 'few.txt'}"]) == 1

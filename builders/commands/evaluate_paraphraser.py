@@ -23,6 +23,7 @@ from toolkit.clean.script import check_script
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.models.coverage import check_language_of
+from toolkit.package.folder import language_of
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
 from toolkit.system.command import run_command
@@ -48,7 +49,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
     parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
     parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default auto)")
-    parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
+    parser.add_argument("--lang", help="language of the test (ISO 639-1; default what a parabank states, else en)")
     parser.add_argument("--pivot", help="the other language of --round_trip (default what THERE states)")
     parser.add_argument("--references", type=int, default=1, help="references of each input (default 1)")
     parser.add_argument("--limit", type=int, help="inputs that are read (default all)")
@@ -67,7 +68,7 @@ def _measure(options: argparse.Namespace) -> None:
     for name in ("n", "references", *(["limit"] if options.limit is not None else [])):
         at_least(1)(name, getattr(options, name), options)
     between(0, 1)("alpha", options.alpha, options)
-    options.lang = check_code(options.lang, "lang")
+    options.lang = language_of(options.test, options.lang and check_code(options.lang, "lang")) or "en"
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)

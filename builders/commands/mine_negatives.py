@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 
 import toolkit
+from toolkit.models.coverage import check_language_of
 from toolkit.system.command import run_script
 from toolkit.system.outputs import check_output_file, check_output_folder
 from toolkit.system.whole_files import write_whole
@@ -61,7 +62,9 @@ def _work(settings: NegativesSettings) -> None:
 def _mined(settings: NegativesSettings, file: Path) -> dict:
     """Search and write the file; the settings and the counts."""
     from toolkit.encoder.load import load_encoder
-    from toolkit.train.hard_negatives import mine_negatives, public_record
+    from toolkit.train.hard_negatives import mine_negatives, public_record, with_language
 
+    settings = with_language(settings)
+    check_language_of(settings.encoder, settings.lang or "", "--encoder")
     file.absolute().parent.mkdir(parents=True, exist_ok=True)
     return public_record(settings, mine_negatives(settings, load_encoder(settings.encoder, settings.device), file))

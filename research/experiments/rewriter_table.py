@@ -1,9 +1,11 @@
 """ParaBank's tables 6 and 7: a monolingual rewriter and a translator under the same constraint systems.
 
-    python -m research.experiments.rewriter_table --data DIR --rewriters starter/paraphraser \
+    python -m research.experiments.rewriter_table --data DIR --work build/rewriter --rewriters starter/paraphraser \
         --json research/experiments/results/rewriter_table.json
 
-DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English, held out from the starters' training). The translator
+DIR holds bitext/tatoeba/deu-eng.{train,test}.tsv.gz (German TAB English; the starters have not seen the test part). A
+rewriter is trained here: ParaBank's evaluated systems translate --pairs_of references of the train part, and the
+translator goes on to learn from every pair of reference and paraphrase, in that direction. The translator
 reads the German source, a rewriter reads the reference, and both write English under the five systems of table 6. A
 system is measured on the references for which all have an output. Semantic similarity is the predicted judgment (0 to
 100, toolkit/score/judgment.py) instead of people's, and the cosine by all-MiniLM-L6-v2; lexical diversity is BLEU
@@ -21,17 +23,21 @@ from statistics import fmean, stdev
 from typing import Any
 
 from builders.parabank import Lexicon, ParaBank, parabank
-from research.experiments import systems
+from research.experiments import corpora, systems
 from research.experiments.parabank_runs import in_shards
 from research.experiments.parabank_tables import pair_scores
 from research.experiments.systems import Texts
 from research.experiments.table_quality import Encoder, held_out
+from research.experiments.work_record import check_work
 from research.reports import report
 from research.reports.figures_paraphrasers import rewriter_table
 from toolkit.bitext.idf import read_idf
+from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import read_words
 from toolkit.data.rows import Row
+from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.starters import idf_file, shown_name, words_file
+from toolkit.train.paraphraser import train
 from toolkit.translator.load import Translator, load_translator
 
 BILINGUAL = "starter/de-en"
@@ -46,6 +52,33 @@ PAPER = {
     34: (80.04, 84.47, 30.20, 39.81),
 }
 SHOWN = 5  # references of table 7
+TRAINED = "trained on ParaBank"
+
+
+def rewriter_of_parabank(data: Path, work: Path, count: int, test: list[Row], threads: int) -> Path:
+    """A model that goes on from the translator with the pairs of a ParaBank (section 6); made once.
+
+    Args:
+        data: The folder of the data.
+        work: Holds the parabank and the model.
+        count: References of the parabank; those of the test are left out.
+        test: The rows of the test.
+        threads: Of the training.
+    """
+    check_work(work, "a rewriter", {"data": data, "references": count}, {"models": [BILINGUAL]})
+    test_keys = {match_key(row.reference) for row in test}
+    rows = [row for row in held_out(data, "train", count, 0) if match_key(row.reference) not in test_keys]
+    bitext, parabank_folder = work / "bitext.tsv", work / "bitext-parabank"
+    if not parabank_folder.is_dir():
+        corpora.write_tsv(bitext, ((row.source or "", row.reference) for row in rows))
+        corpora.make("parabank", bitext, work)
+    return train(
+        ParaphraserTraining(
+            pairs=[str(parabank_folder)], output_dir=str(work / "rewriter"), base_model=BILINGUAL,
+            direction="from_reference", epochs=3, batch_tokens=1024, learning_rate=5e-4, warmup_steps=100,
+            max_tokens=80, held_out=0, save_every=10**6, threads=threads,
+        )
+    )  # fmt: skip
 
 
 def outputs(rows: list[Row], model: Translator, numbers: str) -> list[Row]:
@@ -125,17 +158,24 @@ def main() -> None:
     parser.add_argument(
         "--rewriters", nargs="+", default=["starter/paraphraser"], help="paraphrasers: folders, starters"
     )
+    parser.add_argument("--work", type=Path, help="folder of a rewriter that is trained on a ParaBank; else none is")
+    parser.add_argument("--pairs_of", type=int, default=6000, help="references of the ParaBank of that rewriter")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--references", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rows = held_out(options.data, "test", options.references, options.seed)
     numbers = ",".join(map(str, SYSTEMS))
     rows_by_model = {BILINGUAL: outputs(rows, load_translator(BILINGUAL), numbers)}
+    rewriters = {shown_name(name): name for name in options.rewriters}
+    if options.work is not None:
+        folder = rewriter_of_parabank(options.data, options.work, options.pairs_of, rows, options.threads)
+        rewriters[TRAINED] = str(folder)
     examples: dict[str, Any] = {}
-    for name in options.rewriters:
-        rewriter = load_translator(name, source_lang="en", lang="en")
-        rows_by_model[shown_name(name)] = outputs(monolingual(rows), rewriter, numbers)
-        examples[shown_name(name)] = merged(rows[:SHOWN], rewriter)
+    for name, model in rewriters.items():
+        rewriter = load_translator(model, source_lang="en", lang="en")
+        rows_by_model[name] = outputs(monolingual(rows), rewriter, numbers)
+        examples[name] = merged(rows[:SHOWN], rewriter)
     results = figures_by_system(rows, rows_by_model, Encoder())
     print(rewriter_table(results))
     for name, items in examples.items():

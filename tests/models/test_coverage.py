@@ -93,8 +93,10 @@ def test_a_model_that_states_its_language_is_held_to_it(tmp_path, key, file):
 
 def test_a_parabank_of_another_language_gets_no_cosine(tmp_path, monkeypatch):
     (tmp_path / "parabank.json").write_text(json.dumps({"settings": {"lang": "zh"}}))
+    with pytest.raises(ValueError, match=r"wanted pairs in en, got .*, which is in zh: give --lang zh"):
+        _Pairs(tmp_path, None, lang="en")
     (tmp_path / "pairs.tsv").write_text("你好\t您好\n", encoding="utf-8")
-    monkeypatch.setattr("toolkit.augmentation.sources._language_of", lambda pairs: "zh")
+    monkeypatch.setattr("toolkit.augmentation.sources.language_of", lambda pairs, lang: "zh")
     assert _Pairs(tmp_path / "pairs.tsv", None).encoder is None
 
 

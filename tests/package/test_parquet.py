@@ -19,7 +19,7 @@ from toolkit.select.equal import find_equal_pairs
 
 
 def write(shards, folder, **options):
-    return _write_parquet(shards, folder, find_equal_pairs(shards).repeated, **options)
+    return _write_parquet(shards, folder, find_equal_pairs(shards).left_out, **options)
 
 
 def all_rows(run):

@@ -3,7 +3,7 @@
 import pytest
 
 from toolkit.data.rows import Candidate, Row
-from toolkit.score._quantities import quantities
+from toolkit.score._quantities import changes_number, quantities
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard, check_guards, guard_rows
 from toolkit.score.names import _names
 from toolkit.score.negation import NEGATION
@@ -38,6 +38,13 @@ REFUSED = [
     ("en", "number", "It costs $1,500.", "It costs $15."),
     ("en", "number", "He's twenty-one.", "He's young."),
     ("en", "number", "We have 1.5 million readers.", "We have a million readers."),
+    ("en", "number", "It is -5 degrees.", "It is 5 degrees."),
+    ("en", "number", "It's minus 5 degrees.", "It's 5 degrees."),
+    ("de", "number", "Es sind minus fünf Grad.", "Es sind fünf Grad."),
+    ("fr", "number", "Il fait -5 degrés.", "Il fait 5 degrés."),
+    ("es", "number", "Estamos a -5 grados.", "Estamos a 5 grados."),
+    ("zh", "number", "今天零下五度。", "今天五度。"),
+    ("zh", "number", "他买了３本书。", "他买了4本书。"),
     ("en", "name", "Tom isn't here.", "Tim isn't here."),
     ("en", "name", "Tom lives in Boston.", "He lives in Boston."),
     ("en", "name", "She is here.", "Mary is here."),
@@ -104,6 +111,22 @@ KEPT = [
     ("en", "Will you come?", "Are you coming?"),
     ("en", "Hope is good.", "It is good to hope."),
     ("en", "THE ELEVATOR IS BROKEN", "The lift is out of order."),
+    ("en", "It is -5 degrees.", "It is minus five degrees."),
+    ("en", "-5 degrees!", "Minus 5 degrees!"),
+    ("en", "-20 minutes?", "20 minutes?"),
+    ("en", "How many? -20.", "How many? 20."),
+    ("en", "Between 1990-95 it grew.", "It grew between 1990 and 95."),
+    ("en", "Eat 3-5 apples.", "Eat 3 to 5 apples."),
+    ("en", "Eat 3 -5 apples.", "Eat 3 to 5 apples."),
+    ("en", "He has COVID-19.", "He has COVID 19."),
+    ("en", "This is the VP−730.", "This is the VP−730 here."),
+    ("en", "He has Covid -19.", "He has COVID-19."),
+    ("en", "Profit changed by -5 %.", "Profit fell by 5 %."),
+    ("de", "Es sind -5 Grad.", "Es sind fünf Grad unter null."),
+    ("fr", "Il y a au moins 5 personnes.", "Il y a 5 personnes au minimum."),
+    ("fr", "Il fait moins cinq.", "Il fait -5."),
+    ("zh", "他买了３本书。", "他买了3本书。"),
+    ("zh", "今天零下五度。", "今天-5度。"),
     ("de", "Es ist schön, nicht wahr?", "Es ist schön."),
     ("de", "Nicht nur Kinder mögen das.", "Auch Erwachsene mögen das."),
     ("de", "Der Hund schläft.", "Das Tier schläft."),
@@ -127,6 +150,40 @@ def test_it_refuses_both_ways(lang, guard, reference, candidate):
 def test_it_keeps_both_ways(lang, reference, candidate):
     assert broken_guard(reference, candidate, lang) is None
     assert broken_guard(candidate, reference, lang) is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "reference", "candidate"),
+    [
+        ("en", "The result was −12.", "The result was 12."),
+        ("en", "He ate ½ of it.", "He ate ⅓ of it."),
+        ("en", "Add 3½ cups.", "Add 3 cups."),
+    ],
+)
+def test_signs_of_numbers_are_numbers(lang, reference, candidate):
+    assert changes_number(reference, candidate, lang) and changes_number(candidate, reference, lang)
+
+
+@pytest.mark.parametrize(
+    ("lang", "reference", "candidate"),
+    [
+        ("en", "It is −5 degrees.", "It is 5 degrees below zero."),
+        ("en", "Ten minus five is five.", "10 - 5 = 5."),
+        ("en", "He ate ½ of it.", "He ate half of it."),
+        ("en", "Add 2½ cups.", "Add two and a half cups."),
+        ("en", "It took 1½ hours.", "It took an hour and a half."),
+        ("en", "He ate ⅓ of it.", "He ate a third of it."),
+        ("en", "He ate ¾ of it.", "He ate three quarters of it."),
+        ("en", "We have 1½ million readers.", "We have one and a half million readers."),
+        ("de", "Er aß ⅓ davon.", "Er aß ein Drittel davon."),
+        ("fr", "Il a mangé ¼ du gâteau.", "Il a mangé un quart du gâteau."),
+        ("es", "Comió ⅓ del pastel.", "Comió un tercio del pastel."),
+        ("zh", "他吃了½。", "他吃了一半。"),
+    ],
+)
+def test_signs_of_numbers_may_be_words(lang, reference, candidate):
+    """Another guard wants these signs where the reference has them."""
+    assert not changes_number(reference, candidate, lang) and not changes_number(candidate, reference, lang)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -81,7 +81,7 @@ def test_references_nest_what_pairs_spell_out(packaged):
 
 def test_they_are_counted_on_the_card(packaged):
     figures = json.loads((packaged / "statistics.json").read_text())
-    assert figures["candidates"] == {"refused": {"dual": 1}, "not_chosen": 0, "repeated": 5, "chosen": 6}
+    assert figures["candidates"] == {"refused": {"dual": 1}, "not_chosen": 0, "held_out": 0, "repeated": 5, "chosen": 6}
     assert figures["total"] == {"references": 5, "kept": 4, "pairs": 6, "candidates": 12, "draws": 12}
     assert figures["splits"]["train"]["pairs"] == 3 and figures["splits"]["test"]["kept"] == 1
     assert figures["paraphrases_per_reference"] == {"0": 1, "1": 3, "3": 1}
@@ -102,6 +102,32 @@ def test_the_builder_gives_the_same(packaged):
             expected = datasets.load_dataset(str(packaged), config, split=split)
             assert builder.as_dataset(split).to_list() == expected.to_list() and expected[column]
             assert list(builder.as_streaming_dataset(split)) == expected.to_list()
+
+
+def crossing_rows():
+    """References of one source in several splits, whose paraphrases are one another."""
+    return [
+        demo_row(0, "train", "We went home.", [pick("We walked home!", 0), pick("We left.", 1), pick("Home!", 2)]),
+        demo_row(1, "validation", "Home.", [pick("We walked home", 0), pick("We went home.", 1), pick("Back.", 2)]),
+        demo_row(2, "test", "We walked home.", [pick("We went home.", 0), pick("Home.", 1)]),
+        demo_row(3, "train", "They went.", [pick("We went home.", 0)]),
+    ]
+
+
+def test_no_paraphrase_is_a_reference_of_a_split_that_is_held_out(tmp_path, demo_models):
+    run = write_run(tmp_path / "bank.shards", crossing_rows())
+    package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    pairs = [(p["id"], p["sentence2"], p["rank"]) for p in published(tmp_path / "bank")["pairs"]]
+    assert sorted(pairs) == [
+        ("demo-0", "We left.", 0),
+        ("demo-1", "Back.", 1), ("demo-1", "We went home.", 0),
+        ("demo-2", "Home.", 1), ("demo-2", "We went home.", 0),
+        ("demo-3", "We went home.", 0),
+    ]  # fmt: skip
+    figures = json.loads((tmp_path / "bank" / "statistics.json").read_text())["candidates"]
+    assert figures == {"refused": {}, "not_chosen": 0, "held_out": 3, "repeated": 0, "chosen": 6}
+    card = (tmp_path / "bank" / "README.md").read_text()
+    assert "| *equal to a reference of a held-out split* | 3 | 33.3 % |\n| *equal to a better pair* | 0 |" in card
 
 
 WORDS = ["Stop", "stop!", "Stop.", "Go", "GO", "go?", "it", "It's", "its", "¡Señor!", "señor", "...", "?", "ß", "ｇｏ"]
@@ -160,7 +186,7 @@ def test_as_a_plain_loop_says(tmp_path, monkeypatch, seed, batch_rows):
     monkeypatch.setattr(equal, "_chosen_pairs", lambda *arguments: read(*arguments, batch_rows))
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(seed, 120), 25))
     equal_pairs, (repeated, copies) = find_equal_pairs(shards), plain(shards)
-    assert [part.tolist() for part in equal_pairs.repeated] == repeated and len(repeated) == 5
+    assert [part.tolist() for part in equal_pairs.left_out] == repeated and len(repeated) == 5
     assert equal_pairs.copies == copies > 2 and sum(map(len, repeated)) > 50
 
 
@@ -173,10 +199,10 @@ def test_threads_and_memory_change_nothing(tmp_path, monkeypatch):
         monkeypatch.setattr(equal.duckdb, "connect", lambda config, more=config: connect(config={**config, **more}))
         equal_pairs = find_equal_pairs(shards)
         assert equal_pairs.copies == expected.copies
-        assert [part.tolist() for part in equal_pairs.repeated] == [part.tolist() for part in expected.repeated]
+        assert [part.tolist() for part in equal_pairs.left_out] == [part.tolist() for part in expected.left_out]
 
 
 def test_a_run_without_candidates_has_none(tmp_path):
     shards = finished_shards(write_run(tmp_path / "bank.shards", [demo_row(0, "train", "Stop it!", [])]))
     equal_pairs = find_equal_pairs(shards)
-    assert (equal_pairs.copies, [part.tolist() for part in equal_pairs.repeated]) == (0, [[]])
+    assert (equal_pairs.copies, [part.tolist() for part in equal_pairs.left_out]) == (0, [[]])

@@ -108,18 +108,33 @@ def test_blocks_make_no_difference(pairs, encoder, monkeypatch, anchors, chunk):
 
 
 def test_what_may_be_a_paraphrase_is_passed_over(tmp_path):
-    refusal, settings = hard_negatives._refusal, settings_of(tmp_path)
+    refusal, settings = hard_negatives._refusal, settings_of(tmp_path, lang="en")
     assert refusal("It is raining again.", "It's raining again.", settings) == "trivial"
     assert refusal("We will go home by train now.", "Now we will go home by train.", settings) == "overlap"
     assert refusal("We will buy 3 cars there now.", "We will buy 4 cars there now.", settings) is None, "another number"
     assert refusal("He will come home with us now.", "He will not come home with us now.", settings) is None
     assert refusal("It rains.", "We are at home.", settings) is None
-    assert refusal("It is raining again.", "It's raining again.", replace(settings, lang="xx")) is None
+    assert refusal("It is raining again.", "It's raining again.", replace(settings, lang="it")) is None
+
+
+def test_the_language_is_that_of_the_parabank(tmp_path, pairs, capsys):
+    assert hard_negatives.with_language(settings_of(pairs)).lang == "en"
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "parabank.json").write_text(json.dumps({"settings": {"lang": "de"}}))
+    assert hard_negatives.with_language(settings_of(tmp_path / "bank")).lang == "de"
+    assert hard_negatives.with_language(settings_of(tmp_path / "bank", lang="deu")).lang == "de"
+    with pytest.raises(ValueError, match=r"wanted pairs in en, got .*, which is in de: give --lang de"):
+        hard_negatives.with_language(settings_of(tmp_path / "bank", lang="en"))
+    assert run(tmp_path / "bank", tmp_path / "out.jsonl") == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "wanted --encoder for texts in de, got starter/encoder, which knows en only" in message
+    refusal, german = hard_negatives._refusal, settings_of(pairs, lang="de")
+    assert refusal("Der Hund schläft jetzt im Garten.", "Der Köter schläft jetzt im Garten.", german) == "overlap"
 
 
 def test_skip_and_scores(pairs, encoder):
-    first, _ = mined(pairs, encoder, negatives=2, relative_margin=0.1, max_overlap=1.0, lang="xx")
-    second, _ = mined(pairs, encoder, skip=1, relative_margin=0.1, max_overlap=1.0, lang="xx", scores=True)
+    first, _ = mined(pairs, encoder, negatives=2, relative_margin=0.1, max_overlap=1.0, lang="it")
+    second, _ = mined(pairs, encoder, skip=1, relative_margin=0.1, max_overlap=1.0, lang="it", scores=True)
     nexts = {row[:2]: row[2] for row in first}  # the last of each pair
     assert second and all(nexts[row[:2]] == row[2] for row in second)
     anchor, positive, negative, score = second[0]

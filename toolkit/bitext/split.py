@@ -1,7 +1,8 @@
 """The split that a reference belongs to, computed from its text alone, whatever the order of the files.
 
 Equal references fall into one split wherever they are read, so a test set holds no reference of the training set. Near
-duplicates, which differ in a word, are not found.
+duplicates, which differ in a word, are not found. A paraphrase may be a reference of another split: packaging leaves it
+out (`toolkit.select.equal`).
 """
 
 from __future__ import annotations

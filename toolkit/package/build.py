@@ -49,7 +49,7 @@ def package_parabank(
     shards give the same bytes. A pair stands once per reference text (`toolkit.select.equal`): a row keeps a
     paraphrase unless a row of an equal reference has it with a better score, and the kept ones get the ranks 0, 1, 2,
     ...; a row that keeps none is left out. So every paraphrase stays beside its own source, and `references` nests the
-    rows of `pairs`.
+    rows of `pairs`. A paraphrase that is a reference of a split held out from its own is left out, too.
 
     Args:
         shards: The run's folder, with settings.json, inputs.json and all output shards.
@@ -77,10 +77,11 @@ def package_parabank(
     shard_paths, settings = finished_shards(shards), read_record(shards / SETTINGS)
     with _hidden_sibling(output_dir.resolve()) as folder:
         equal = find_equal_pairs(shard_paths)
-        files = _write_parquet(shard_paths, folder, equal.repeated, max_rows_per_file)
+        files = _write_parquet(shard_paths, folder, equal.left_out, max_rows_per_file)
         if not files["pairs"]:
-            raise ValueError(_no_paraphrase_message(shard_paths))
-        statistics = measure(shard_paths, files, equal.copies, pieces)
+            where, ranks = settings.get("where"), settings.get("ranks", "1-")
+            raise ValueError(_no_paraphrase_message(shard_paths, where, ranks))
+        statistics = measure(shard_paths, files, equal.copies, equal.held_out, pieces)
         if settings.get("text") and statistics["source_languages"]:
             statistics[TRANSLATED] = True
         manifest = _make_manifest(name, version, license, builder, settings, statistics, models)

@@ -10,10 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from toolkit.bitext.languages import near
 from toolkit.package.parquet import DATA, SPLITS
 from toolkit.system.errors import first_line
 from toolkit.system.outputs import MANIFEST, is_ours
-from toolkit.system.urls import for_arrow, joined_url, matching, read_bytes
+from toolkit.system.settings import SETTINGS
+from toolkit.system.urls import for_arrow, is_file, is_url, joined_url, matching, read_bytes
+from toolkit.system.whole_files import read_record
 
 FIRST_VERSION = "1.0.0"
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", re.ASCII)
@@ -41,6 +44,34 @@ def is_parabank(folder: Path) -> bool:
     False
     """
     return is_ours(folder / MANIFEST)
+
+
+def language_of(source: str | Path, lang: str | None = None) -> str | None:
+    """The language of pairs: the one given, else the one that a parabank or a run states.
+
+    Args:
+        source: What `toolkit.package.read` reads. The folder or URL of a parabank and the folder of a run state their
+            language; a file, a data set of other origin and a name on the Hub state none.
+        lang: The language given (ISO 639-1).
+
+    Returns:
+        The language (ISO 639-1); None where none is given or stated.
+
+    Raises:
+        ValueError: The source states another language than the one given, or its record is damaged.
+    """
+    record = {}
+    if is_url(source):
+        manifest_bytes = None if is_file(source) else read_bytes(joined_url(str(source), MANIFEST))
+        record = json.loads(manifest_bytes or b"{}").get("settings", {})
+    elif (manifest := Path(source, MANIFEST).expanduser()).is_file():
+        record = read_record(manifest).get("settings", {})
+    elif (settings := Path(source, SETTINGS).expanduser()).is_file():
+        record = read_record(settings)
+    stated_lang = record.get("lang")
+    if lang is not None and stated_lang is not None and not near(stated_lang, lang):
+        raise ValueError(f"wanted pairs in {lang}, got {source}, which is in {stated_lang}: give --lang {stated_lang}")
+    return lang or stated_lang
 
 
 def files_of(folder: Path, config: str, split: str | None = None) -> list[Path]:

@@ -178,15 +178,15 @@ class _SplitWriter:
         return [file.rename(self.folder / name) for file, name in zip(self.files, final_names, strict=True)]
 
 
-def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterator[pa.Table]:
-    """Remove repeated pairs from the rows of a shard: a candidate that repeats a better pair loses its rank.
+def published_rows(tables: Iterator[pa.Table], left_out: np.ndarray) -> Iterator[pa.Table]:
+    """The rows of a shard as they are published: a chosen candidate that is left out loses its rank.
 
     Args:
         tables: The rows of one shard, in order.
-        repeated: The indices of these candidates among all candidates of the shard, ascending
+        left_out: The indices of these candidates among all candidates of the shard, ascending
             (`toolkit.select.equal`).
     """
-    if not len(repeated):
+    if not len(left_out):
         yield from tables
     candidate_count = 0
     for rows in tables:
@@ -194,19 +194,19 @@ def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterato
         indices = np.arange(candidate_count, candidate_count + len(values))
         candidate_count += len(values)
         column, no_rank = values.column_names.index("rank"), pa.scalar(None, pa.int32())
-        ranks = pc.if_else(pa.array(np.isin(indices, repeated, kind="sort")), no_rank, values["rank"])
+        ranks = pc.if_else(pa.array(np.isin(indices, left_out, kind="sort")), no_rank, values["rank"])
         yield with_candidates(rows, values.set_column(column, values.schema.field(column), ranks))
 
 
 def _write_parquet(
-    shards: list[Path], folder: Path, repeated: list[np.ndarray], max_rows_per_file: int = 500_000
+    shards: list[Path], folder: Path, left_out: list[np.ndarray], max_rows_per_file: int = 500_000
 ) -> dict[str, dict[str, list[Path]]]:
     """Write both configs of a data set under `folder`/data.
 
     Args:
         shards: Finished shards, in order.
         folder: The data set's folder.
-        repeated: For each shard, the candidates that repeat a better pair (`toolkit.select.equal`).
+        left_out: For each shard, the chosen candidates that are not published (`toolkit.select.equal`).
         max_rows_per_file: The most rows of a file.
 
     Returns:
@@ -220,7 +220,7 @@ def _write_parquet(
     writers: dict[tuple[str, str], _SplitWriter] = {}
     for config in CONFIGS:
         (folder / DATA / config).mkdir(parents=True, exist_ok=True)
-    tables = (without_repeats(read_tables(shard), indices) for shard, indices in zip(shards, repeated, strict=True))
+    tables = (published_rows(read_tables(shard), indices) for shard, indices in zip(shards, left_out, strict=True))
     for table in chain.from_iterable(tables):
         for split in splits_in(table):
             rows = table.filter(pc.equal(table["split"], split))

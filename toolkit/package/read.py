@@ -36,7 +36,7 @@ from toolkit.package._pair_sets import DataSet, is_data_folder, is_foreign
 from toolkit.package._pair_tables import PLAIN
 from toolkit.package.folder import _check_whole, _urls_of, files_of, is_parabank
 from toolkit.package.pair_columns import Reading
-from toolkit.package.parquet import TABLES, finished_shards, without_repeats
+from toolkit.package.parquet import TABLES, finished_shards, published_rows
 from toolkit.select.equal import find_equal_pairs
 from toolkit.system import urls
 
@@ -237,10 +237,10 @@ def _read_config(source: str | Path, config: str, split: str | None) -> Iterator
 
 
 def _run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[pa.Table]:
-    """Read the tables of a run's shards, without repeated pairs (`toolkit.select.equal`)."""
+    """Read the tables of a run's shards, as they are published (`toolkit.select.equal`)."""
     _, make_table = TABLES[config]
-    for shard, repeated in zip(shards, find_equal_pairs(shards).repeated, strict=True):
-        for rows in without_repeats(read_tables(shard), repeated):
+    for shard, left_out in zip(shards, find_equal_pairs(shards).left_out, strict=True):
+        for rows in published_rows(read_tables(shard), left_out):
             yield make_table(rows if split is None else rows.filter(pc.equal(rows["split"], split)))
 
 

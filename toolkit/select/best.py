@@ -5,7 +5,6 @@ This is the last step of ParaZh (section 2.4) and a rule of `toolkit.select.corp
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ import duckdb
 from toolkit.select._near import find_near, rows_of_band
 from toolkit.select.equal import _with_keys
 from toolkit.select.pairs import PARTS, SCORES, _check_scored, _numbered_pairs
-from toolkit.system.ranges import Count, Range, Settings, one_of
+from toolkit.system.ranges import Count, Finite, Range, Settings, one_of
 
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
 PAPER_SHARE = 22 / 26.4
@@ -60,7 +59,7 @@ class BestSettings(Settings):
 
     best_pairs: Count | None = None
     best_share: PositiveShare | None = None
-    least_score: Annotated[float, Range("a finite {}", math.isfinite)] | None = None
+    least_score: Finite | None = None
     one_per_reference: bool = False  # ours: one line of a bitext has one reference in the paper
     max_similarity: PositiveShare = 1.0  # ours: not in the paper
 

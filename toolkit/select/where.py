@@ -19,9 +19,9 @@ from toolkit.system.errors import first_line
 
 LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
 DERIVED = ("dual", "dual_sum", "dual_per_token", "translation_score", "entailment")
-NAMES = {  # what a condition may name, and how it is found in a candidate `c`
-    **{name: score_sql(name, "c.scores.") for name in (*hints_of(Scores), *DERIVED)},
-    "draws": "c.draws",
+NAMES = {  # what a condition may name, and how it is found in a candidate `c`; arithmetic of integers would overflow
+    **{name: f"({score_sql(name, 'c.scores.')})::DOUBLE" for name in (*hints_of(Scores), *DERIVED)},
+    "draws": "c.draws::DOUBLE",
 }
 PARTS = {name: measured_parts([name]) for name in NAMES if name != "draws"} | {"draws": []}  # fields of the scores
 EXAMPLE = "semantic >= 0.7 and trigram_overlap < 0.5"
@@ -51,10 +51,14 @@ def check_where(where: str) -> None:
         except duckdb.Error as error:
             if unknown := re.search(r'Referenced column "(.*?)"', str(error)):
                 raise ValueError(f"wanted scores of {', '.join(NAMES)} in a condition, got {unknown[1]!r}") from None
-            reason = first_line(error)
-            raise ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r} ({reason})") from None
+            raise _no_condition(where, error) from None
     if kind != "BOOLEAN":
         raise ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r}, which is neither true nor false")
+
+
+def _no_condition(where: str, error: duckdb.Error) -> ValueError:
+    """The error for a condition that DuckDB does not take, or that it cannot compute."""
+    return ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r} ({first_line(error)})")
 
 
 def _check_expression(connection: duckdb.DuckDBPyConnection, where: str) -> None:
@@ -106,13 +110,19 @@ def meeting(shard: Path, where: str) -> set[tuple[str, int]]:
     """The row ids and numbers of the candidates of a shard that were not refused and meet a condition.
 
     A score that a candidate does not have meets no condition on it.
+
+    Raises:
+        ValueError: The condition cannot be computed, such as a cast out of range, or the shard is broken.
     """
     with database() as connection:
         with named_if_broken(shard):
             parameters = {"shards": [str(shard)], "lost": list(LOST)}
             connection.execute(f"CREATE TEMP TABLE candidates AS {_candidates_sql(shard)}", parameters)
         lock(connection)
-        return set(connection.sql(f"SELECT id, number FROM candidates WHERE ({where})").fetchall())
+        try:
+            return set(connection.sql(f"SELECT id, number FROM candidates WHERE ({where})").fetchall())
+        except duckdb.Error as error:
+            raise _no_condition(where, error) from None
 
 
 def chosen_anew(
@@ -122,6 +132,7 @@ def chosen_anew(
     first: int,
     last: int | None,
     is_judged: bool = False,
+    is_cut: bool = False,
 ) -> Iterator[Row]:
     """Rows whose paraphrases are chosen anew among the candidates that meet a condition.
 
@@ -136,12 +147,14 @@ def chosen_anew(
         last: The last rank that remains; None is the last there is.
         is_judged: Whether the run judged the paraphrases that it chose. Then no candidate comes back that the judge has
             not read.
+        is_cut: Whether the pairs of the run were chosen over the corpus. Then no candidate comes back: it has not been
+            compared with the corpus.
     """
     for row in rows:
         for number, candidate in enumerate(row.candidates):
             meets, ranked = (row.id, number) in matches, candidate.rank is not None
-            was_read = candidate.scores.usable is not None or not is_judged
-            if ranked or (candidate.reason in LOST and meets and was_read):
+            may_return = not is_cut and (candidate.scores.usable is not None or not is_judged)
+            if ranked or (candidate.reason in LOST and meets and may_return):
                 candidate.rank, candidate.reason = None, None if meets else "where"
         (row,) = rank([row])
         for candidate in row.candidates:

@@ -14,7 +14,7 @@ import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ import torch
 
 from toolkit.bitext.normalize import match_key
 from toolkit.package import read as package
+from toolkit.package.folder import language_of
 from toolkit.paraphraser.english import contraction_key
 from toolkit.score.entailment import NliModel, entailments, load_nli
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard
@@ -93,20 +94,29 @@ class Mined:
     refused: dict[str, int]
 
 
+def with_language(settings: NegativesSettings) -> NegativesSettings:
+    """The settings with a language: the one given, else what the parabank states, else English.
+
+    Raises:
+        ValueError: The parabank states another language than the one given.
+    """
+    return replace(settings, lang=language_of(settings.parabank, settings.lang) or "en")
+
+
 def mine_negatives(settings: NegativesSettings, encoder: SentenceTransformer, output: Path) -> Mined:
     """Write triplets of a parabank to a Parquet or JSONL file, whole or not at all.
 
     Args:
-        settings: Those of the command; its `output` is not read.
+        settings: Those of the command; its `output` is not read. Without a language they get one (`with_language`).
         encoder: Its vectors say what is near.
         output: The file; its suffix is .parquet or .jsonl.
 
     Raises:
-        ValueError: The parabank cannot be read, or no pair has a negative.
+        ValueError: The parabank cannot be read or is in another language, or no pair has a negative.
         FileNotFoundError: The parabank does not exist.
         OSError: The disk is full.
     """
-    refused: Counter[str] = Counter()
+    settings, refused = with_language(settings), Counter[str]()
     references = _read_references(_pairs_of(settings, refused), settings.parabank)
     counts: Counter[str] = Counter()
     nli = None if settings.nli is None else load_nli(settings.nli, settings.device)
@@ -275,6 +285,11 @@ def _refusal(anchor: str, text: str, settings: NegativesSettings) -> str | None:
     """Why a near sentence may be a paraphrase of an anchor; None if it is a negative.
 
     A sentence that changes a number, a name, a negation or a person is none, however many words it shares.
+
+    Args:
+        anchor: A reference.
+        text: Another.
+        settings: Those with a language.
     """
     if settings.lang == "en" and contraction_key(anchor) == contraction_key(text):
         return "trivial"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from toolkit.bitext.languages import Language
 from toolkit.system.ranges import Count, Settings, Share, between
 
 
@@ -29,7 +30,8 @@ class NegativesSettings(Settings):
         skip: The nearest of those below the ceiling that are passed over.
         scores: Write the column `score`: by how much the positive is nearer than the negative, as losses of margins
             (MarginMSELoss) read it.
-        lang: The language of the texts; guards and rules of contractions know some (default: en).
+        lang: The language of the texts (ISO 639-1); guards and rules of contractions know some (default: what the
+            folder or URL of a parabank states, else en).
         batch_size: Texts that the encoder reads at once.
         device: Where the models compute, such as cpu or cuda:1 (default: a GPU where there is one).
     """
@@ -45,6 +47,6 @@ class NegativesSettings(Settings):
     neighbours: Count = 50  # ours
     skip: Annotated[int, between(0, 1000)] = 0
     scores: bool = False
-    lang: str = "en"
+    lang: Language | None = None
     batch_size: Count = 256
     device: str | None = None

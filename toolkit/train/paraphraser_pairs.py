@@ -8,22 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
 
-from toolkit.bitext.languages import SAMPLE, near
+from toolkit.bitext.languages import SAMPLE
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
 from toolkit.clean.contamination import search_for
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.clean.script import check_script
 from toolkit.data.rows import Candidate, Row
+from toolkit.package.folder import language_of
 from toolkit.package.read import is_plain, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.system.outputs import MANIFEST
-from toolkit.system.whole_files import read_record
 from toolkit.train._examples import table_of
 
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
@@ -140,10 +138,7 @@ def _check_language_of_pairs(settings: ParaphraserTraining) -> None:
         ValueError: There is one.
     """
     for source in settings.pairs:
-        manifest = Path(source, MANIFEST)
-        lang = read_record(manifest).get("settings", {}).get("lang") if manifest.is_file() else None
-        if lang is not None and not near(lang, settings.lang):
-            raise ValueError(f"wanted pairs in {settings.lang}, got {source}, which is in {lang}: give --lang {lang}")
+        language_of(source, settings.lang)
         first_rows = islice(_read_rows(source, "train", settings), SAMPLE)
         check_script((row.reference for row in first_rows), settings.lang, f"give --lang, the language of {source}")
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from research.experiments.released_table import begins_as, bleu, bleu_by_length, openings, short_references, unigram_precision
+from research.experiments.released_table import (
+    begins_as,
+    bleu,
+    bleu_by_length,
+    openings,
+    short_references,
+    unigram_precision,
+)
 from research.experiments.systems import PAPER_BY_LENGTH
 
 
