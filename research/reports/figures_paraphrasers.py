@@ -265,6 +265,11 @@ def paramac_6() -> str:
     return tested("6")
 
 
+def paramac_6_more() -> str:
+    """By ten times as many pairs, from a base model that was trained anew."""
+    return tested_table(experiment("paraphraser_sizes")["results"]["tables"]["6"])
+
+
 def paramac_7() -> str:
     """By the number of epochs."""
     return tested("7")
@@ -432,5 +437,5 @@ MADE = (
     blind_reading, blind_second, blind_third, blind_fourth, blind_fifth, fifth_everyday, fifth_paired,
     protected_pieces, blind_controls, blind_augment, blind_curve, judge_folds,
     corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
-    paramac_1, paramac_4, paramac_6, paramac_7,
+    paramac_1, paramac_4, paramac_6, paramac_6_more, paramac_7,
 )  # fmt: skip
