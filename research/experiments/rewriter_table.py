@@ -30,7 +30,7 @@ from research.experiments.systems import Texts
 from research.experiments.table_quality import Encoder, held_out
 from research.experiments.work_record import check_work
 from research.reports import report
-from research.reports.figures_paraphrasers import rewriter_table
+from research.reports.figures_paraphrasers import TRAINED, rewriter_table
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import read_words
@@ -52,7 +52,6 @@ PAPER = {
     34: (80.04, 84.47, 30.20, 39.81),
 }
 SHOWN = 5  # references of table 7
-TRAINED = "trained on ParaBank"
 
 
 def rewriter_of_parabank(data: Path, work: Path, count: int, test: list[Row], threads: int) -> Path:
