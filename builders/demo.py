@@ -47,7 +47,7 @@ class _DemoSettings:
 def main(arguments: list[str]) -> int:
     """Build a parabank, load it and print it, and paraphrase; print an error as one line."""
     settings = parse_settings(_DemoSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: demo(Path(settings.output_dir)), resumes=True)
+    return run_command(PROGRAM, lambda: demo(Path(settings.output_dir)), resumes=True, processes=1)
 
 
 def demo(output: Path) -> None:
@@ -91,7 +91,7 @@ def show(folder: Path, page: Path, figures: dict, seconds: float) -> None:
     for split, rows in pairs.items():
         print(f"  {split:12s}{rows.num_rows:6,} pairs of {references[split].num_rows:4,} references")
     print(f"  {total['kept']} of {total['references']} references kept at least one paraphrase\n")
-    _print_table(figures["diversity"])
+    _print_table(figures["diversity"], max(map(int, figures["paraphrases_per_reference"])))
     print()
     rows = {row["id"]: row for split in references.values() for row in split}
     for row in [rows[i] for i in SHOWN if i in rows]:
@@ -100,25 +100,26 @@ def show(folder: Path, page: Path, figures: dict, seconds: float) -> None:
     print(f"\n  All of them, with the candidates that lost and why: open {page} in a browser.")
 
 
-def _print_table(diversity: dict) -> None:
-    """Print the measures by rank and between ranks, beside the paper's figures."""
+def _print_table(diversity: dict, ranks: int) -> None:
+    """Print the measures by rank and between ranks, beside the paper's figures, of ranks that some reference has."""
     from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 
     print("  paraphrases against    (1-BLEU) x 100      intersection/union x 100    length ratio")
     print("                         ours   paper's*     ours   paper's*             ours   paper's*")
-    for line in diversity["by_rank"]:
+    for line in diversity["by_rank"][:ranks]:
         paper = PAPER_BY_RANK[line["rank"]]
         print(
             f"  rank {line['rank']} / reference {line['one_minus_bleu']:9.1f} {paper[0]:8.1f}"
             f" {line['intersection_over_union']:10.1f} {paper[1]:8.1f} {line['length_ratio']:16.2f} {paper[2]:8.2f}"
         )
-    for line in diversity["between_ranks"]:
+    for line in (line for line in diversity["between_ranks"] if max(line["ranks"]) <= ranks):
         bleu, shared = PAPER_BETWEEN_RANKS[tuple(line["ranks"])]
         name = "rank {} / rank {}".format(*line["ranks"])
         print(
             f"  {name} {line['one_minus_bleu']:12.1f} {bleu:8.1f}"
             f" {line['intersection_over_union']:10.1f} {shared:8.1f} {line['length_ratio']:16.2f}"
         )
+    print("  Where a reference has fewer paraphrases, its last one counts.")
     print("  * ParaBank 2, tables 1 and 2: CzEng, Czech-English, translators forty times the size of these starters")
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from builders.build import MinUsable, build_parabank, judge_models, load_forward, load_judge, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.languages import Language
-from toolkit.bitext.words import read_words
+from toolkit.bitext.words import LANGUAGES_WITHOUT_WORDS, read_words
 from toolkit.data.rows import Row
 from toolkit.models.coverage import of_language
 from toolkit.run.bitext_run import BitextRun
-from toolkit.run.shard_runs import Beam
+from toolkit.run.shard_runs import PAPER, Beam
 from toolkit.run.text_run import TextRun
 from toolkit.score.guards import Guards, guard_rows
 from toolkit.starters import words_file
@@ -44,6 +44,7 @@ Pivot = Annotated[
         "two translators as --{}, from the language of the text to another and back",
         lambda models: len(models) == 2,
         show=lambda models: repr(" ".join(models)),
+        note="",
     ),
 ]
 
@@ -174,6 +175,11 @@ class ParaBank2Run(ParaBank2, BitextRun):
     backward: str
     known_words: Annotated[str, of_language] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a language of which no word can be forbidden."""
+        super().__post_init__()
+        _check_words(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParaBank2TextRun(ParaBank2, TextRun):
@@ -200,6 +206,24 @@ class ParaBank2TextRun(ParaBank2, TextRun):
     min_p: MinP = 0.1  # ours
     max_dual_nll: MaxDualNll = 2.0  # ours
     seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a language of which no word can be forbidden."""
+        super().__post_init__()
+        _check_words(self)
+
+
+def _check_words(run: ParaBank2Run | ParaBank2TextRun) -> None:
+    """Refuse to forbid words of a language whose words are not known, of which no set of constraints would have any.
+
+    Raises:
+        ValueError: The language puts no spaces between words, and a rate of its words is to be forbidden.
+    """
+    if run.generator == PAPER and run.constraint_rate and run.lang in LANGUAGES_WITHOUT_WORDS:
+        raise ValueError(
+            f"wanted words to forbid, got {run.lang}, which puts no spaces between words: give --constraint_rate 0 to "
+            "sample without constraints"
+        )
 
 
 def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:

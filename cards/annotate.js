@@ -93,7 +93,7 @@ async function patiently(work) { // a server that is being started again answers
 }
 
 function tellProgress(found) {
-  at("progress").textContent = `${found.done} pages done, ${found.left} left`;
+  at("progress").textContent = `${found.done} ${found.done === 1 ? "page" : "pages"} done, ${found.left} left`;
   at("bar").max = Math.max(found.done + found.left, 1);
   at("bar").value = found.done;
 }

@@ -150,7 +150,7 @@ function threshold() {
   const near = (side, order) => pairs.filter(side).sort(order).slice(0, SHOWN);
   const below = near(pair => pair[2] < where, (a, b) => b[2] - a[2]), above = near(pair => pair[2] >= where, (a, b) => a[2] - b[2]);
   const [first, second] = data.scores[last].most ? [below, above] : [above, below];
-  for (const [head, some] of [[`Just inside of the threshold: ${data.scores[last].label}`, first], ["Just outside", second]]) {
+  for (const [head, some] of [[`Just inside the threshold: ${data.scores[last].label}`, first], ["Just outside", second]]) {
     box.append(element("h3", {}, head), element("ul", {}, ...some.map(([reference, text, score, lang]) =>
       element("li", {}, element("div", {className: "reference", dir: "auto", lang}, reference), marked(reference, text),
         element("span", {className: "scores"}, shown(score))))));
@@ -192,6 +192,7 @@ function draw() {
   at("page").textContent = `Page ${page + 1} of ${pages}`;
   at("previous").disabled = page === 0;
   at("next").disabled = page === pages - 1;
+  at("none").hidden = rows.length > 0 || !data.rows.length;
   at("found").textContent = `${count.format(rows.length)} of ${count.format(data.rows.length)} references`;
 }
 

@@ -3,21 +3,26 @@
 import ast
 import dataclasses
 import re
+import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
+from builders.command_line import COMMANDS, main
 from builders.commands.build_parabank import BUILDERS
 from research.reports import figures, figures_speed, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import _pairs_schema, _paraphrase_fields
 from toolkit.package.reasons import OF_CANDIDATES
+from toolkit.system import command
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^parabank (.*)$", re.MULTILINE)  # in a block of bash
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
@@ -94,6 +99,39 @@ def anchors(path: Path) -> set[str]:
     """What a page's headings are linked by."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_of_a_block_parses(path, monkeypatch, capsys):
+    """Only the work is left out; where "..." stands for flags, the required ones of them may be missing."""
+    for module in (command, *(import_module(f"builders.commands.{name}") for name in COMMANDS.values())):
+        monkeypatch.setattr(module, "run_command", lambda *_, **__: 0, raising=False)
+    for line in commands_of(path.read_text()):
+        full_line = re.sub(r"[][]", "", line.replace(" ... ", " "))  # brackets: flags that may be left out
+        try:
+            status = main(shlex.split(full_line, comments=True))
+        except SystemExit as ended:
+            status = ended.code
+        error = capsys.readouterr().err
+        assert status == 0 or (" ... " in line and "give it as a flag" in error), f"{line}: {error}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_block_can_be_pasted(path):
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+    assert not [body for kind, body in blocks if kind == "pycon" or re.search(r"^(?:>>>|\$) ", body, re.MULTILINE)]
+
+
+def test_the_glossary_is_in_alphabetical_order():
+    page = (ROOT / "docs" / "concepts" / "glossary.md").read_text()
+    terms = [term.lower() for term in re.findall(r"^\| (.+?) \|", page, re.MULTILINE)[2:]]
+    assert len(terms) > 50 and terms == sorted(terms)
+
+
+def commands_of(text: str) -> list[str]:
+    """The command lines of `parabank` in the blocks of bash of a page, without the word `parabank`."""
+    blocks = re.findall(r"^```bash\n(.*?)^```", text.replace("\\\n", " "), re.MULTILINE | re.DOTALL)
+    return [f"{line} " for block in blocks for line in COMMAND.findall(block)]
 
 
 def test_every_page_is_in_the_navigation_of_the_site():

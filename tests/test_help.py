@@ -1,6 +1,7 @@
 """`--help` answers at once: it shows every setting, and imports none of the libraries that take seconds."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,9 +10,10 @@ import pytest
 from tests.tiny import ENVIRONMENT, ROOT
 
 SLOW = ("torch", "transformers", "sentence_transformers", "datasets", "accelerate")
+BROKEN = re.compile(r"\{\}|\binf\b|default \)|default \[|\(-- |--[,;)]|^\w.*\\$", re.MULTILINE)  # notes and examples
 BUILDERS = ("parabank2", "parabank", "paranmt", "parazh", "paranet")
 COMMANDS = [[path.name] for path in sorted((ROOT / "scripts").glob("*.py"))]
-COMMANDS += [["build_parabank.py", name] for name in BUILDERS]
+COMMANDS += [["build_parabank.py", name] for name in BUILDERS] + [["build_parabank.py", "parabank2", "--text", "x"]]
 # Runs the commands one after the other in one process, on a terminal without "é", and prints what each brought along
 # and said.
 PROGRAM = """
@@ -40,3 +42,4 @@ def test_help_imports_nothing_slow():
     assert len(results) == len(COMMANDS) > 13
     assert {name: (status, slow) for name, (status, slow, _) in results.items() if status or slow} == {}
     assert all("--" in text for _, _, text in results.values())
+    assert {name: broken for name, (_, _, text) in results.items() if (broken := BROKEN.findall(text))} == {}

@@ -86,7 +86,7 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     output = capsys.readouterr()
     assert output.out == "" and output.err == (
         f"parabank train encoder: {folder} holds a run with other settings: seed was 0, now 7, epochs was 3, now 4; "
-        "take them back or choose another --output_dir\n"
+        "take them back or choose another output\n"
     )
     assert (folder / "checkpoint.pt").exists()
 

@@ -61,7 +61,7 @@ def test_killed_and_started_again_it_ends_as_a_translator(tmp_path):
     assert second_process.returncode == 1 and second_process.stdout == ""
     assert second_process.stderr.splitlines()[-1] == (
         f"parabank train translator: {run} holds a run with other settings: seed was 5, now 6; "
-        "take them back or choose another --output_dir"
+        "take them back or choose another output"
     )
 
     process = run_command(tmp_path)

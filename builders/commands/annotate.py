@@ -72,7 +72,7 @@ def _make_one(options: argparse.Namespace) -> None:
         options.judgments,
         options.seed,
     )
-    controls = f" and {record['controls']} controls" if record["controls"] else ""
+    controls = f" and {_counted(record['controls'], 'control')}" if record["controls"] else ""
     sampled = record["sampled"]
     if options.sheet == "parabank" and (short_samples := {key: n for key, n in sampled.items() if n < record["size"]}):
         sample_sizes = ", ".join(
@@ -83,9 +83,19 @@ def _make_one(options: argparse.Namespace) -> None:
         if empty := counts.get("empty"):
             print(f"{name}: {empty:,} pairs with an empty text are left out", file=sys.stderr)
     print(
-        f"{options.output_dir}: {record['pages']:,} pages with {record['texts']:,} paraphrases{controls}; "
-        f"each page is for {record['judgments']} annotators.\nNext: {PROGRAM} serve {options.output_dir}"
+        f"{options.output_dir}: {_counted(record['pages'], 'page')} with {_counted(record['texts'], 'paraphrase')}"
+        f"{controls}; each page is for {_counted(record['judgments'], 'annotator')}.\n"
+        f"Next: {PROGRAM} serve {options.output_dir}"
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> _counted(1, "page"), _counted(1200, "page")
+    ('1 page', '1,200 pages')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _parse_ranks(ranks: str) -> tuple[int, int]:

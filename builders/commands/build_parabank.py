@@ -12,6 +12,8 @@ r"""Build a parabank from a bitext, or from running text.
     parabank build paranet --text BOOKS --lang en \
         --infiller starter/infiller --fluency_model starter/infiller --output_dir DIR
 
+With --text parabank2 has other flags: `parabank build parabank2 --text BOOKS --help` lists them.
+
 --processes N starts N processes on this machine, each with a GPU of its own or all on the CPUs. On several machines, or
 under Slurm, use `accelerate launch scripts/build_parabank.py ...` or `torchrun -m builders build ...`, or `--engine
 ray` with a cluster of Ray. After an interruption, run the same command again: it keeps the finished shards and makes

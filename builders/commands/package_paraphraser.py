@@ -1,7 +1,9 @@
 r"""Measure a trained paraphraser on inputs with human paraphrases and save it in float16 with its card.
 
-parabank package paraphraser --model build/paraphraser --test TEST.tsv --license cc-by-2.0 \
+    parabank package paraphraser --model build/paraphraser --test TEST.tsv --license cc-by-2.0 \
         --text "Tatoeba (CC BY 2.0 FR), by manythings.org/anki and tatoeba.org" --output_dir DIR
+
+`parabank publish model` takes the folder that it makes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 r"""Measure a trained translator on a held-out bitext and save it in float16 with its card.
 
-parabank package translator --model build/de-en/model --bitext deu-eng.test.tsv.gz \
+    parabank package translator --model build/de-en/model --bitext deu-eng.test.tsv.gz \
         --source_lang de --lang en --license cc-by-2.0 \
         --text "Tatoeba (CC BY 2.0 FR), by manythings.org/anki and tatoeba.org" --output_dir DIR
+
+`parabank publish model` takes the folder that it makes.
 """
 
 from __future__ import annotations

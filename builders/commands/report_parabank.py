@@ -35,4 +35,5 @@ def _work(options: argparse.Namespace) -> None:
     folder = options.parabank.resolve()
     output = options.output or folder.with_name(f"{folder.name}.html")
     size = write_report(options.parabank, output, options.rows)
-    print(f"{output}: {size / 1e6:.1f} MB; open it in a browser")
+    amount = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    print(f"{output}: {amount}; open it in a browser")

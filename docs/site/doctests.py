@@ -1,4 +1,4 @@
-"""An extension of griffe: examples of docstrings that begin with >>> become blocks of code."""
+"""An extension of griffe: examples of docstrings that begin with >>> become blocks of code, without directives."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from griffe import Extension
 
+DIRECTIVE = re.compile(r" *# doctest: .*")  # for a test, not for a reader
 EXAMPLE = re.compile(r"(?:^|(?<=\n))>>> .*?(?=\n\s*\n|\Z)", re.DOTALL)
 
 
@@ -16,4 +17,5 @@ class Doctests(Extension):
     def on_instance(self, *, obj: Any, **_: Any) -> None:
         """Rewrite the docstring of a module, class, function or attribute."""
         if obj.docstring is not None:
-            obj.docstring.value = EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", obj.docstring.value)
+            text = DIRECTIVE.sub("", obj.docstring.value)
+            obj.docstring.value = EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", text)

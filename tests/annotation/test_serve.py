@@ -227,7 +227,7 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
         page.keyboard.type("Änne_娜")
         page.keyboard.press("Enter")
         for number in range(12):
-            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} page')")
             page.wait_for_selector(".item.active")
             ids = page.eval_on_selector_all("#items .item", "boxes => boxes.map(box => box.id.slice(5))")
             for place, item in enumerate(ids):
@@ -414,7 +414,7 @@ def test_levels_by_digits(browser, tmp_path, sheet, digits):
     with served(tmp_path / "sheet") as url:
         page = open_page(browser, f"{url}?annotator=anna")
         for number in range(len(items)):
-            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} page')")
             page.wait_for_selector("fieldset.active")
             for digit in digits:
                 page.keyboard.press(digit)
@@ -490,7 +490,7 @@ def test_any_text_is_text_and_can_be_read(browser, tmp_path):
         page = open_page(browser, f"{url}?annotator=anna")
         directions = {}
         for number in range(10):
-            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} page')")
             page.wait_for_selector(".item.active")
             reference = page.locator("#reference")
             directions[reference.text_content()] = reference.evaluate("one => getComputedStyle(one).direction")

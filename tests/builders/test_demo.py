@@ -39,14 +39,16 @@ def test_it_says_where_the_parabank_is_and_how_it_is_loaded(printed, demo_paraba
 def test_its_table_has_the_measured_figures_beside_the_papers(printed, demo_parabank):
     diversity = json.loads((demo_parabank / "statistics.json").read_text())["diversity"]
     lines = {line.split("   ")[0].strip(): line for line in printed.splitlines() if " / r" in line}
-    assert len(lines) == len(diversity["by_rank"]) + len(diversity["between_ranks"]) == 8
-    for row in diversity["by_rank"]:
+    assert set(lines) == {*(f"rank {rank} / reference" for rank in (1, 2, 3)), "rank 1 / rank 3"}, (
+        "nothing has a fourth"
+    )
+    for row in diversity["by_rank"][:3]:
         numbers = [float(n) for n in re.findall(r"\d+\.\d+", lines[f"rank {row['rank']} / reference"])]
         paper = PAPER_BY_RANK[row["rank"]]
         ours = (row["one_minus_bleu"], row["intersection_over_union"], row["length_ratio"])
         expected = [ours[0], paper[0], ours[1], paper[1], ours[2], paper[2]]
         assert numbers == pytest.approx(expected, abs=0.051)
-    for row in diversity["between_ranks"]:
+    for row in diversity["between_ranks"][:1]:
         ranks = tuple(row["ranks"])
         numbers = [float(n) for n in re.findall(r"\d+\.\d+", lines["rank {} / rank {}".format(*ranks)])]
         paper = PAPER_BETWEEN_RANKS[ranks]

@@ -124,7 +124,8 @@ def test_the_card_says_what_was_measured_and_how(parabank):
     card, statistics = (parabank / "README.md").read_text(), json.loads((parabank / "statistics.json").read_text())
     total = statistics["total"]
     assert f"| pairs | {total['pairs']} |" in card and f"became {total['references']} references" in card
-    assert "machine-translated" not in card and "sentences that were drawn" in card and "| duplicate | 1 |" in card
+    assert "machine-translated" not in card and "sentences that were drawn" in card
+    assert "| `duplicate`: the same text before | 1 |" in card
     assert "| ranking | equation 3 | 4 semantic + 8 / perplexity + 1.2 diversity\\|v:1.0.0 |" in card
     assert "| infiller | starter/infiller |" in card and "nats per token\\|starter/infiller\\|" in card
     assert "{{" not in card and "Undefined" not in card and str(parabank.parent) not in card

@@ -124,7 +124,7 @@ def test_another_part_is_chosen_without_another_translation(parabank, settings, 
         "| chosen by | translation_score, deciles 10,9 (10 is the highest), at most 200 tokens, at most 2 pairs |"
         in card
     )
-    assert "| `sample` | 2 |" in card and f"| decile | {refused['decile']} |" in card
+    assert "| `sample` | 2 |" in card and f"| `decile`: in a decile that was not chosen | {refused['decile']} |" in card
 
 
 @pytest.mark.slow

@@ -5,9 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
+from tests.conftest import demo_rows, write_run
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.build import package_parabank
 from toolkit.package.card import _size_category, _template
+from toolkit.score.judge import BACK_FEATURES, CRITIC_FEATURES
+
+CRITIC = [name for name in (*CRITIC_FEATURES, *BACK_FEATURES) if name.isidentifier() and "_squared" not in name]
 
 
 def rows_of(folder, pattern):
@@ -52,9 +56,35 @@ def test_text_says_what_it_must(demo_parabank):
     assert "| backward | starter/en-de | not known | not known | cc-by-2.0 |" in card
     assert "| `limit` | not given |" in card
     assert "| `max_dual_nll` | 3.5 |" in card and "candidates above 3.5 were refused" in card
-    assert "| dual | 2 | 20.0 % |" in card and "| too_long | 3 |" in card
+    assert "| `dual`: its dual score is too low | 2 | 20.0 % |" in card
+    assert "| `too_long`: a side has too many characters or words | 3 |\n| `empty`: " in card, "most first"
+    assert "| *not the best of its cluster or list* | 1 | 10.0 % |" in card
     assert "Large-Scale, Diverse, Paraphrastic Bitexts via Sampling and Clustering" in card
     assert "/somewhere" not in card and "{{" not in card and "Undefined" not in card
+
+
+def test_a_judged_parabank_says_so(tmp_path, demo_models):
+    rows = demo_rows()
+    for row in rows:
+        for paraphrase in row.paraphrases:
+            paraphrase.scores.edit_ratio, paraphrase.scores.usable = 0.4, 0.7
+            for name in CRITIC:
+                setattr(paraphrase.scores, name, -0.5)
+    run = write_run(tmp_path / "demo.shards", rows)
+    cards = {}
+    for name, settings in (("paper", {}), ("judged", {"min_usable": 0.6, "guards": ["negation", "name"]})):
+        record = json.loads((run / "settings.json").read_text()) | settings
+        (run / "settings.json").write_text(json.dumps(record))
+        package_parabank(run, tmp_path / name, name, "1.2.0", "mit", demo_models)
+        cards[name] = (tmp_path / name / "README.md").read_text()
+    columns = re.search(r"\| column \| meaning \|\n.*?\n\n", cards["judged"], re.DOTALL)[0]
+    example = json.loads(cards["judged"].split("```json\n")[1].split("```")[0])
+    assert "usable" in example and set(example) <= set(re.findall(r"`(\w+)`", columns))
+    as_paper, own = (part.split("\n\n")[1] for part in cards["judged"].split("\nWhat is ")[1:])
+    assert "(`min_usable`)" in own and "below 0.6" in own and "(`guards`): negation, name" in own
+    assert "the best of these" not in as_paper and "The other columns" in cards["judged"]
+    assert "and the best of these" in cards["paper"] and "`min_usable`" not in cards["paper"]
+    assert "The pairs with the lowest `usable` that were kept" in cards["judged"]
 
 
 def test_tables_have_as_many_cells_as_their_heads(demo_parabank):
@@ -139,7 +169,7 @@ def test_every_number_of_the_card_is_one_of_the_figures(demo_run, demo_models, t
             (figures["copies"], total["pairs"]),
             (figures["clusters"]["in_reference_cluster"], figures["clusters"]["candidates"]),
             *((count, total["candidates"]) for count in outcomes["refused"].values()),
-            *((outcomes[key], total["candidates"]) for key in ("not_chosen", "repeated", "chosen")),
+            *((outcomes[key], total["candidates"]) for key in ("not_chosen", "held_out", "repeated", "chosen")),
             *((row["came_back"], row["constrained"]) for row in figures["negative_constraints"].values()),
         )
     ]

@@ -41,7 +41,7 @@ def random_rows(seed, count=40):
         scores.semantic = chance.choice([None, chance.uniform(-1, 1)])
         scores.trigram_overlap = chance.choice([None, chance.random()])
         scores.judgment = chance.choice([None, 50 * chance.random()])
-        scores.given_reference = apart.choice([None, -4 * apart.random()])
+        scores.given_reference = apart.choice([None, apart.uniform(-4, 0.5)])
         scores.relative_fluency = apart.choice([None, apart.uniform(-3, 3)])
         words = ["will", "go", "Home"]
         origins = [
@@ -109,6 +109,17 @@ def test_all_keeps_all(tmp_path):
     before = shard.read_bytes()
     write_kept(shard, list(read_shard(shard)), "all")
     assert shard.read_bytes() == before and not dropped_of(shard).exists()
+
+
+def test_a_filter_that_leaves_nothing_names_its_condition(tmp_path):
+    rows = demo_rows()
+    for row in rows:
+        for paraphrase in row.paraphrases:
+            paraphrase.rank, paraphrase.reason = None, "where"
+    shards = finished_shards(write_run(tmp_path / "strict.shards", rows))
+    message = "wanted at least one paraphrase, got none: the condition (dual > 1) refused 7; make it less strict"
+    assert _no_paraphrase_message(shards, "(dual > 1)") == message
+    assert _no_paraphrase_message(shards, "(dual > 1)", "2-3") == f"{message}, or give more --ranks than 2-3"
 
 
 def test_a_run_without_paraphrases_says_why(empty_run):

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import write_run
 from tests.package.test_counts import random_rows
 from toolkit.data.database import database
-from toolkit.data.rows import Scores
-from toolkit.package._histograms import BINS, LONGEST, score_histograms
+from toolkit.data.rows import Scores, measured_parts
+from toolkit.package._histograms import BINS, LONGEST, SCORES, score_histograms
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
 from toolkit.system.whole_files import read_record
@@ -44,6 +44,12 @@ def test_every_pair_with_a_score_is_in_its_bin(figures_and_pairs):
             expected[min(max(math.floor((score - bins["least"]) / bins["width"]), 0), BINS - 1)] += 1
         assert bins["pairs"] == expected and sum(expected) == len(scores) > 0
         assert bins["least"] <= min(scores) and max(scores) <= bins["least"] + BINS * bins["width"] + 1e-9
+
+
+def test_every_score_of_a_candidate_has_a_histogram_or_is_a_part_of_one():
+    parts = {"changed_words", "after_changes", "unchanged_words", "ranking"}
+    parts |= {"after_candidate", "after_candidate_total", "after_candidate_least"}
+    assert set(Scores.__dataclass_fields__) - set(measured_parts(SCORES)) == parts
 
 
 def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):

@@ -46,6 +46,16 @@ def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, pict
     assert sorted(path.stem for path in (tmp_path / ASSETS).iterdir()) == ["funnel", "lengths"]
 
 
+def test_numbers_of_pairs_are_marked_at_whole_numbers(demo_parabank):
+    """Where the greatest is 5 or 12, matplotlib would else mark halves, which would be rounded."""
+    statistics = read_record(demo_parabank / "statistics.json")
+    for most in (1, 2, 3, 5, 12):
+        bins = {"least": -1.0, "width": 0.02, "pairs": [most] * 50}
+        counted = plots._scores(statistics | {"scores": {"dual": bins}}).axes[0].get_yticks()
+        funnel = plots._funnel(statistics | {"inputs": {"lines": most, "refused": {}}}).axes[0].get_xticks()
+        assert all(tick == round(tick) for tick in (*counted, *funnel))
+
+
 @pytest.mark.parametrize("name", plots.SHOWN)
 def test_every_score_has_a_name_on_its_axis(name):
     from toolkit.package._histograms import SCORES

@@ -16,7 +16,7 @@ from toolkit.select.equal import find_equal_pairs
 def packaged(shards, folder):
     """The figures of a package of these shards."""
     equal = find_equal_pairs(shards)
-    return measure(shards, _write_parquet(shards, folder, equal.repeated), equal.copies)
+    return measure(shards, _write_parquet(shards, folder, equal.left_out), equal.copies)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_counts_by_hand(figures):
     assert list(figures["splits"]) == ["train", "validation", "test"]
     assert figures["splits"]["train"] == {"references": 3, "kept": 2, "pairs": 5, "candidates": 8, "draws": 16}
     assert figures["paraphrases_per_reference"] == {"0": 1, "1": 2, "2": 1, "3": 1}
-    assert figures["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "repeated": 0, "chosen": 7}
+    assert figures["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "held_out": 0, "repeated": 0, "chosen": 7}
     assert figures["clusters"] == {
         "candidates": 8,
         "in_reference_cluster": 1,
@@ -166,7 +166,7 @@ def test_shards_of_another_run_are_found(demo_run, tmp_path):
 
 def test_sample_is_all_or_part(demo_run, tmp_path):
     shards = finished_shards(demo_run)
-    files = _write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).repeated)["references"]
+    files = _write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).left_out)["references"]
     paths = [str(path) for paths in files.values() for path in paths]
     with database() as connection:
         whole = list(_sample(connection, paths, total=4))

@@ -201,7 +201,7 @@ def test_bad_input_is_one_line(paraphraser, texts, options, message):
             "wanted rank_by of dual, forward, semantic, usable, draws, entailment, parapluie, rubric, got 'luck'",
         ),
         ({"pool": -1}, "wanted pool of at least 0, got -1"),
-        ({"max_dual_nll": -0.5}, "wanted max_dual_nll in [0, inf], got -0.5"),
+        ({"max_dual_nll": -0.5}, "wanted max_dual_nll of at least 0, got -0.5"),
         ({"min_p": 2}, "wanted min_p in [0, 1], got 2"),
         ({"samples_per_set": 0}, "wanted samples_per_set of at least 1, got 0"),
     ],

@@ -255,7 +255,7 @@ def test_a_changed_setting_is_named(main, capsys, tmp_path, key, value):
     error = last_line(capsys)
     assert f"{key} was " in error
     assert error.count(" was ") == 1
-    assert "take them back or choose another --output_dir" in error
+    assert "take them back or choose another output" in error
     assert contents(output) == before
 
 

@@ -40,7 +40,7 @@ def test_the_record_is_written_in_the_block_and_binds_the_next_call(settings, tm
         content = json.loads((folder / SETTINGS).read_text())
     assert content["seed"] == 0 and content["content of pairs"].startswith("10 bytes, sha256 ")
     checked(folder, replace(settings, save_every=6))
-    with pytest.raises(ValueError, match="seed was 0, now 1; take them back or choose another --output_dir"):
+    with pytest.raises(ValueError, match="seed was 0, now 1; take them back or choose another output"):
         checked(folder, replace(settings, seed=1))
     (tmp_path / "pairs.tsv").write_text("dog\tpuppy\n")
     with pytest.raises(ValueError, match="content of pairs was '10 bytes"):

@@ -8,7 +8,7 @@ from typing import Annotated
 import pytest
 
 from builders.parabank2 import ParaBank2Run
-from toolkit.system.ranges import Count, Range, Settings, Share, at_most
+from toolkit.system.ranges import Count, Finite, Range, Settings, Share, at_most
 from toolkit.system.settings import _grouped_fields, attribute_help, parse_settings
 from toolkit.train.translator import TrainingSettings
 
@@ -130,7 +130,7 @@ def test_help_shows_defaults_and_percent_signs(capsys):
         parse("--help")
     text = " ".join(capsys.readouterr().out.split())
     assert "A text on two lines, 50 % of it here. (required)" in text
-    assert "A number. (default 3)" in text
+    assert "A number. (default 3)" in text and "Several texts. --count" in text, "an empty default is none"
 
 
 @pytest.mark.parametrize("settings", [ParaBank2Run, TrainingSettings])
@@ -174,6 +174,7 @@ class Ranged(Settings):
         low: A length.
         high: A length.
         words: Several texts.
+        least: A number.
     """
 
     count: Count | None = None
@@ -181,7 +182,10 @@ class Ranged(Settings):
     share: Share = 0.5
     low: Lengths = 1
     high: Lengths = 2
-    words: Annotated[list[str], Range("a word as {}", len)] = dataclasses.field(default_factory=lambda: ["a"])
+    words: Annotated[list[str], Range("a word as {}", len, note="words")] = dataclasses.field(
+        default_factory=lambda: ["a", "b"]
+    )
+    least: Finite | None = None
 
 
 @pytest.mark.parametrize(
@@ -213,6 +217,7 @@ def test_help_and_files_know_ranges(tmp_path, capsys):
         parse_settings(Ranged, ["--help"], "x")
     text = " ".join(capsys.readouterr().out.split())
     assert "A number. (at least 1; at most 10,000; default 1)" in text and "A length. (default 1)" in text
+    assert "Several texts. (words; default a b)" in text and "A number. (finite; default None)" in text
     with pytest.raises(SystemExit):
         parse_settings(Ranged, ["--config", yaml(tmp_path, "count: x")], "x")
     assert "wanted count as int | None, got 'x'" in capsys.readouterr().err

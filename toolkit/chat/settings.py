@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from toolkit.system.errors import without_secrets
-from toolkit.system.ranges import Count, Positive, Range, Settings, Share, between
+from toolkit.system.ranges import Count, Positive, Range, Settings, Share, at_least, between
 
-Dollars = Annotated[float, between(0, math.inf)]
+Dollars = Annotated[float, at_least(0)]
 LM = "lm"  # of a command: the generator or paraphraser that is a language model
 REPLIES = "replies.sqlite"  # the file of kept replies
 SEVERAL = "several"  # the prompt that asks for several paraphrases, as JSON
@@ -30,6 +29,7 @@ Style = Annotated[
     Range(
         f"a {{}} of {', '.join(STYLES)}, or a sentence that says it",
         lambda style: not style or style in STYLES or len(style.split()) > 1,
+        note="",
     ),
 ]
 

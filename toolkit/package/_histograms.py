@@ -10,6 +10,7 @@ from toolkit.data.rows import measured_parts, score_sql
 
 BINS = 50  # ours: of a score
 SCORES = {  # ours: the least value of a score (None if it has none) and its greatest, in the order of the report
+    "usable": (0.0, 1.0),  # first, because where it is measured it decides
     "dual": (None, 0.0),
     "dual_per_token": (None, 0.0),
     "judgment": (0.0, 100.0),
@@ -18,7 +19,7 @@ SCORES = {  # ours: the least value of a score (None if it has none) and its gre
     "trigram_overlap": (0.0, 1.0),
     "diversity": (0.0, 1.0),
     "fluency": (None, 0.0),
-    "given_reference": (None, 0.0),
+    "given_reference": (None, 1.0),
     "after_reference": (None, 0.0),
     "relative_fluency": (-3.0, 3.0),
     "entailment": (0.0, 1.0),

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 MEANINGS = {
+    "usable": (
+        "Probability of being usable",
+        "How probably a reader would call the paraphrase usable, as a judge of its other scores predicts, from 0 to 1. "
+        "The paraphrases are ranked by it. Higher is better.",
+    ),
     "dual": (
         "Dual score",
         "How probable the paraphrase is given the source, and the source given the paraphrase: both log-likelihoods "
@@ -42,8 +47,8 @@ MEANINGS = {
     ),
     "given_reference": (
         "After the reference, less a repetition",
-        "How much less a language model expects the paraphrase after the reference than the reference once more, per "
-        "token. Higher is better; 0 is as expected as a repetition.",
+        "How much more a language model expects the paraphrase after the reference than the reference once more, per "
+        "token. Higher is better; at 0 it is as expected as a repetition, below 0 less.",
     ),
     "after_reference": (
         "After the reference",

@@ -10,9 +10,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 
+from toolkit.clean.rules import REASONS
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.parquet import DATA, PAIR, PAIR_COLUMNS
 from toolkit.package.plots import ASSETS
+from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.package.templates import TEMPLATES
 from toolkit.system.contents import hash_file
 from toolkit.system.outputs import CONTAMINATION
@@ -128,6 +130,8 @@ def _render_card(
         template_str=_template(manifest["builder"]),
         manifest=manifest,
         statistics=statistics,
+        line_reasons=REASONS,
+        candidate_reasons=OF_CANDIDATES,
         paper_by_rank=PAPER_BY_RANK,
         paper_between_ranks=PAPER_BETWEEN_RANKS,
         toolkit_version=VERSION,

@@ -188,12 +188,27 @@ def _differences(all_rows: pa.Table, kept_rows: pa.Table) -> pa.Table:
         return connection.sql(f"SELECT {', '.join(lists)}").to_arrow_table()
 
 
-def _no_paraphrase_message(shards: Sequence[Path]) -> str:
-    """The error message for a run without paraphrases: how many candidates were refused for each reason."""
+def _no_paraphrase_message(shards: Sequence[Path], where: str | None = None, ranks: str = "1-") -> str:
+    """The error message for a run without paraphrases: how many candidates were refused for each reason.
+
+    Args:
+        shards: The shards of the run.
+        where: The condition of a filter ("true" for none), which alone is then to blame; None for a run that decoded.
+        ranks: The ranks that this filter keeps.
+    """
     with database() as connection:
         _count(connection, shards)
         query = "SELECT coalesce(reason, 'without a reason'), sum(n)::BIGINT AS all_of_it FROM candidates_by_kind"
         reasons = connection.execute(f"{query} GROUP BY 1 ORDER BY all_of_it DESC, 1").fetchall()
+    if where is not None:
+        refused = dict(reasons).get("where", 0)
+        if not refused:
+            return f"wanted at least one paraphrase, got none of ranks {ranks}: give --ranks that some reference has"
+        wider = "" if ranks == "1-" else f", or give more --ranks than {ranks}"
+        return (
+            f"wanted at least one paraphrase, got none: the condition {where} refused {refused:,}; "
+            f"make it less strict{wider}"
+        )
     counts = ", ".join(f"{n:,} {reason}" for reason, n in reasons) or "the decoder gave none"
     return (
         f"wanted at least one paraphrase, got none of the {sum(n for _, n in reasons):,} candidates in "

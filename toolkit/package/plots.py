@@ -14,12 +14,14 @@ from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 ASSETS = "assets"  # in a data set's folder
 BLUE, GREY, ORANGE, INK = "#0b6e99", "#b8c0c8", "#c45500", "#30363c"
 DPI = 130
 SHOWN = {  # how a picture names the scores
+    "usable": "probability of being usable",
     "dual": "dual score, nats per token",
     "dual_per_token": "both scores per token, nats",
     "translation_score": "translation score, nats per token",
@@ -39,7 +41,11 @@ SHOWN = {  # how a picture names the scores
 }
 TRANSLATED = "translated_references"  # of statistics: the sources are translations of the references
 READ = {True: "lines of the bitext", False: "sentences of the text"}  # whether the data set has sources of a bitext
-OTHERS = {"not_chosen": "not chosen", "repeated": "equal to a better pair"}
+OTHERS = {
+    "not_chosen": "not chosen",
+    "held_out": "equal to a reference of a held-out split",
+    "repeated": "equal to a better pair",
+}
 
 
 def _draw_pictures(statistics: dict, folder: Path) -> list[str]:
@@ -85,7 +91,7 @@ def _funnel(statistics: dict) -> Figure:
     from matplotlib.figure import Figure
 
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
-    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes.get(key)}
     unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics]
     lines = {unit: inputs["lines"], **_most_first(inputs["refused"])}
     lines |= {"became references": total["references"]}
@@ -103,10 +109,18 @@ def _funnel(statistics: dict) -> Figure:
         axes.set_xlim(0, 1.15 * max(numbers))
         axes.set_title(f"{title}: blue came in and was kept, grey was refused", fontsize=9, loc="left")
         axes.invert_yaxis()
-        axes.xaxis.set_major_formatter("{x:,.0f}")
+        _count_on(axes.xaxis)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8, colors=INK)
     return figure
+
+
+def _count_on(axis: Axis) -> None:
+    """Let an axis show whole numbers alone, so that no mark stands for another number than the one beside it."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_formatter("{x:,.0f}")
 
 
 def _most_first(counts: dict[str, int]) -> dict[str, int]:
@@ -133,7 +147,7 @@ def _scores(statistics: dict) -> Figure:
         panel.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
         panel.set_xlabel(_label(name, statistics), fontsize=8, color=INK)
         panel.set_ylabel("pairs", fontsize=8, color=INK)
-        panel.yaxis.set_major_formatter("{x:,.0f}")
+        _count_on(panel.yaxis)
     return figure
 
 

@@ -37,7 +37,7 @@ from toolkit.version import VERSION
 ROWS = 5_000  # references of a page
 LOSERS = 6  # ours: candidates that lost, of a reference
 DIGITS = 6  # ours: of a score; a page shows three
-REPEATED = "equal to a better pair"
+LEFT_OUT = "equal to a better pair, or to a reference of a held-out split"
 SCORED = tuple(hints_of(Scores))
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
 MADE_BY = b"<footer><p>parabank-toolkit"  # in each page
@@ -106,7 +106,7 @@ def _sample_rows(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]
         )
         for candidate in row.candidates:
             if candidate.text in texts - published_texts and candidate.rank is not None:
-                candidate.rank, candidate.reason = None, REPEATED
+                candidate.rank, candidate.reason = None, LEFT_OUT
     return run_rows
 
 
@@ -180,7 +180,7 @@ def _render_report(
 def _funnel(statistics: dict) -> list[dict]:
     """The two parts of the funnel: what came, what was refused and what was kept, as lines with their share of all."""
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
-    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes.get(key)}
     unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics].capitalize()
     parts = (
         (unit, inputs["lines"], inputs["refused"], REASONS, "became references", total["references"]),
@@ -232,7 +232,7 @@ def _shown_row(row: Row, names: Sequence[str]) -> list:
         row.source_lang,
         [[paraphrase.text, _numbers(paraphrase, names)] for paraphrase in row.paraphrases],
         [[loser.text, loser.reason, _numbers(loser, names)] for loser in shown_losers],
-        dict(sorted(hidden_counts.items())),
+        dict(hidden_counts.most_common()),
     ]
 
 

@@ -48,7 +48,11 @@ FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
 
 
 def measure(
-    shards: list[Path], files: dict[str, dict[str, list[Path]]], copies: int, pieces: PieceSplitter | None = None
+    shards: list[Path],
+    files: dict[str, dict[str, list[Path]]],
+    copies: int,
+    held_out: int = 0,
+    pieces: PieceSplitter | None = None,
 ) -> dict:
     """All measured figures of a data set. Paraphrases are counted in the published files, all else in the run's shards.
 
@@ -57,6 +61,8 @@ def measure(
         files: The files that `write_parquet` wrote, by config and split.
         copies: The number of pairs whose paraphrase equals the reference except for case and punctuation
             (`toolkit.select.equal`).
+        held_out: The number of chosen candidates that are a reference of a split held out from theirs, and so are not
+            published (`toolkit.select.equal`).
         pieces: Splits a text into subword pieces, for the intersection/union of the diversity table.
 
     Returns:
@@ -96,7 +102,7 @@ def measure(
             "scores": (by_score := score_histograms(connection, pairs)),
             "examples": examples(connection, pairs, list(by_score)),
             "copies": copies,
-            "candidates": _candidate_outcomes(connection),
+            "candidates": _candidate_outcomes(connection, held_out),
             "histograms": {name: _histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": _score_ranges(connection),
             "clusters": _clusters(connection),
@@ -155,16 +161,22 @@ def _lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: st
     return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
 
 
-def _candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
-    """The numbers of distinct candidates: refused (by reason), not chosen, repeats of a better pair, chosen."""
+def _candidate_outcomes(connection: duckdb.DuckDBPyConnection, held_out: int) -> dict:
+    """The numbers of distinct candidates: refused (by reason), not chosen, held-out references, repeats, chosen.
+
+    Args:
+        connection: A database with the table `candidates_by_kind`.
+        held_out: The number of chosen candidates that are a reference of a split held out from theirs.
+    """
     query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind WHERE NOT published GROUP BY ALL"
     counts: Counter[str | None] = Counter()
     for reason, is_chosen, n in connection.execute(query).fetchall():
         counts[None if is_chosen else reason or ""] += int(n)
     refused = {str(reason): counts[reason] for reason in sorted(filter(None, counts))}
     (pairs,) = connection.execute("SELECT sum(n) FROM candidates_by_kind WHERE published").fetchone() or (0,)
-    repeated = counts[None] - _as_integer(pairs)
-    return {"refused": refused, "not_chosen": counts[""], "repeated": repeated, "chosen": _as_integer(pairs)}
+    published = _as_integer(pairs)
+    others = {"not_chosen": counts[""], "held_out": held_out, "repeated": counts[None] - published - held_out}
+    return {"refused": refused} | others | {"chosen": published}
 
 
 def _histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:

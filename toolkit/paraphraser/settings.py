@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -23,6 +22,7 @@ from toolkit.system.ranges import (
     Settings,
     Share,
     at_least,
+    at_most,
     between,
     one_of,
 )
@@ -105,10 +105,10 @@ class Paraphrasing(Settings):
     protect: Classes = CLASSES
     protect_patterns: OwnPatterns = ()
     min_semantic: Annotated[float, between(-1, 1)] | None = 0.5
-    min_forward: Annotated[float, between(-math.inf, 0)] | None = None
+    min_forward: Annotated[float, at_most(0)] | None = None
     min_usable: Share | None = None
     max_iou: Share | None = None
-    max_dual_nll: Annotated[float, between(0, math.inf)] | None = None
+    max_dual_nll: Annotated[float, at_least(0)] | None = None
     allow_trivial: bool = False
     pool: CountOrZero = 2
     constraint_sets: Count = 4

@@ -6,14 +6,13 @@ cost far more than a cosine, so they are measured last, of the candidates that a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from toolkit.chat.settings import REPLIES, ServerSettings
-from toolkit.system.ranges import Share, between
+from toolkit.system.ranges import Finite, Share, between
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +47,7 @@ class MeaningModels(ServerSettings):
     nli: str | None = None
     min_entailment: Share | None = None
     parapluie: str | None = None
-    min_parapluie: Annotated[float, between(-math.inf, math.inf)] | None = None
+    min_parapluie: Finite | None = None
     rubric: str | None = None
     min_rubric: Annotated[float, between(1, 5)] | None = None
 

@@ -53,7 +53,7 @@ def check_code(expected: Mapping[str, str], owner: str) -> None:
     if changes:
         raise ValueError(
             f"wanted the code of {owner}, {'; '.join(changes[:3])}: install the same checkout and versions here, or "
-            "begin anew with another --output_dir"
+            "begin anew with another output"
         )
 
 

@@ -33,6 +33,7 @@ class Range:
         remedy: What follows the value in the error.
         shown: Names of the settings whose values the error shows, if it speaks of several.
         show: How the error shows a value.
+        note: The range for the help of a flag, where `wanted` does not begin with the name; "" for none.
     """
 
     wanted: str
@@ -40,6 +41,7 @@ class Range:
     remedy: str = ""
     shown: tuple[str, ...] = ()
     show: Callable[[Any], object] = lambda value: repr(value) if isinstance(value, str) else value
+    note: str | None = None
 
     def __call__(self, name: str, value: Any, settings: object) -> None:
         """Refuse a value outside of the range.
@@ -58,7 +60,7 @@ class Range:
         >>> str(at_least(1)), str(between(0, 1)), str(one_of(["pieces", "words"]))
         ('at least 1', 'in [0, 1]', 'pieces, words')
         """
-        return self.wanted.format("").strip().removeprefix("of ")
+        return self.wanted.removeprefix("{} ").removeprefix("of ") if self.note is None else self.note
 
 
 def at_least(minimum: float, remedy: str = "") -> Range:
@@ -106,6 +108,7 @@ def checked_by(check: Callable[[Any], object]) -> Marker:
     return lambda name, value, settings: check(value)
 
 
+Finite = Annotated[float, Range("a finite {}", math.isfinite, note="finite")]
 Count = Annotated[int, at_least(1)]
 CountOrZero = Annotated[int, at_least(0)]
 Share = Annotated[float, between(0, 1)]

@@ -209,7 +209,7 @@ def compare_settings(record: dict, settings: dict, free: Set[str], location: str
     if changed:
         differences = ", ".join(f"{key} was {record.get(key)!r}, now {current[key]!r}" for key in changed)
         raise ValueError(
-            f"{location} holds a run with other settings: {differences}; take them back or choose another --output_dir"
+            f"{location} holds a run with other settings: {differences}; take them back or choose another output"
         )
 
 
@@ -248,20 +248,20 @@ def _add_flag(
     The result has no value for a flag that is not given: the file or the default counts.
     """
     if required(field):
-        default = "required"
-    elif field.default_factory is dataclasses.MISSING:
-        default = f"default {field.default}"
+        note_of_default = ["required"]
     else:
-        default = f"default {field.default_factory()}"
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        spelled = " ".join(default) if isinstance(default, list) else default
+        note_of_default = [] if spelled == "" else [f"default {spelled}"]
     options: dict[str, Any] = {"type": base_type(hint)}
     if base_type(hint) is bool:
         options = {"action": argparse.BooleanOptionalAction}
     elif typing.get_origin(hint) is list:
         options = {"type": str, "nargs": "+"}
     ranges = [str(marker) for marker in markers if isinstance(marker, Range) and not marker.shown]
-    notes = [*(note for note in ranges if note not in text), default]
-    text = f"{text} ({'; '.join(notes)})".replace("%", "%%")
-    group.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
+    notes = [*(note for note in ranges if note not in text), *note_of_default]
+    text = f"{text} ({'; '.join(notes)})" if notes else text
+    group.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text.replace("%", "%%"), **options)
 
 
 def base_type(hint: Any) -> Any:
