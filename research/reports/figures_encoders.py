@@ -363,8 +363,13 @@ def _pair_classifiers(experiment_name: str) -> str:
 
 
 def identification_gains() -> str:
-    """What identification brings on MRPC's test with few rows: mean differences and their 95 % intervals."""
-    lines = experiment("identification_few")["results"]["lines"]
+    """What identification brings with few rows of MRPC."""
+    return _identification_gains("identification_few")
+
+
+def _identification_gains(experiment_name: str) -> str:
+    """What identification brings on MRPC's test: mean differences and their 95 % intervals over the seeds."""
+    lines = experiment(experiment_name)["results"]["lines"]
     parts = []
     for measure, label in (("accuracy", "the accuracy"), ("f1", "F1")):
         runs = zip(lines["MiniLM"], lines["MiniLM + identification"], strict=True)
@@ -380,10 +385,8 @@ def identification_of_all_rows() -> str:
 
 
 def identification_gains_of_all_rows() -> str:
-    """What identification brings each seed on MRPC's test with all rows, in points of F1."""
-    lines = experiment("identification_seeds")["results"]["lines"]
-    runs = zip(lines["MiniLM"], lines["MiniLM + identification"], strict=True)
-    return " and ".join(number(after["test"]["f1"] - before["test"]["f1"]) for before, after in runs)
+    """What identification brings with all rows of MRPC."""
+    return _identification_gains("identification_seeds")
 
 
 def identified_f1() -> str:
