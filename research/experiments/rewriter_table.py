@@ -16,6 +16,7 @@ without PPDB, equal ones merged.
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -54,18 +55,17 @@ PAPER = {
 SHOWN = 5  # references of table 7
 
 
-def rewriter_of_parabank(data: Path, work: Path, count: int, test: list[Row], threads: int) -> Path:
+def rewriter_of_parabank(data: Path, work: Path, count: int, threads: int) -> Path:
     """A model that goes on from the translator with the pairs of a ParaBank (section 6); made once.
 
     Args:
         data: The folder of the data.
         work: Holds the parabank and the model.
-        count: References of the parabank; those of the test are left out.
-        test: The rows of the test.
+        count: References of the parabank; those of the test part are left out.
         threads: Of the training.
     """
     check_work(work, "a rewriter", {"data": data, "references": count}, {"models": [BILINGUAL]})
-    test_keys = {match_key(row.reference) for row in test}
+    test_keys = {match_key(row.reference) for row in held_out(data, "test", sys.maxsize, 0)}
     rows = [row for row in held_out(data, "train", count, 0) if match_key(row.reference) not in test_keys]
     bitext, parabank_folder = work / "bitext.tsv", work / "bitext-parabank"
     if not parabank_folder.is_dir():
@@ -168,7 +168,7 @@ def main() -> None:
     rows_by_model = {BILINGUAL: outputs(rows, load_translator(BILINGUAL), numbers)}
     rewriters = {shown_name(name): name for name in options.rewriters}
     if options.work is not None:
-        folder = rewriter_of_parabank(options.data, options.work, options.pairs_of, rows, options.threads)
+        folder = rewriter_of_parabank(options.data, options.work, options.pairs_of, options.threads)
         rewriters[TRAINED] = str(folder)
     examples: dict[str, Any] = {}
     for name, model in rewriters.items():

@@ -233,6 +233,8 @@ def test_several_files_are_one_bitext_in_sorted_order(tmp_path):
         assert read(*two) == [Pair(1, "1", "x"), Pair(2, "2", "y")]
         aligned = [write(tmp_path / f"c.{suffix}", b"1\n"), write(tmp_path / f"d.{suffix}", b"2\n")]  # without a TAB
         assert read(*aligned) == [Pair(1, "1", "2")]
+        heads = [write(tmp_path / f"{name}.{suffix}", b"I\tA\n%b\n3\n" % name.encode()) for name in "ef"]
+        assert read(*heads)[1] == Pair(2, "e", "f")  # one line with a TAB, such as a numbered heading
     assert str(tmp_path / "no*.csv") in fails(FileNotFoundError, [str(tmp_path / "no*.csv")])
 
 

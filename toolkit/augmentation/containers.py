@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEXTS = ("string", "large_string")
+# what pyarrow raises for values that no column of a table holds
+NO_TABLE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeError)
 KINDS = (Value("int64"), Value("string"), Value("float32"))  # of the columns of `PROVENANCE`
 HIDDEN = tuple(f"__{name}" for name in PROVENANCE)  # their names until the end, where the result has none of them
 
@@ -115,7 +117,7 @@ def _first_values(
     """
     own_columns = {*settings.columns, *settings.spans.values(), settings.keep, settings.label}
     is_frame = hasattr(data, "iloc")
-    kinds = data.dtypes.items() if is_frame else features.items()
+    kinds = data.loc[:, ~data.columns.duplicated(keep=False)].dtypes.items() if is_frame else features.items()
     copied = [
         name
         for name, kind in kinds
@@ -143,10 +145,10 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _python_values(column: pd.Series) -> list[Any]:
-    """The values of a column, with lists for arrays; None for all of them if they are of several types."""
+    """The values of a column, with lists for arrays; None for all of them if no table holds them."""
     try:
         return pa.array(column, from_pandas=True).to_pylist()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except NO_TABLE:
         return [None] * len(column)
 
 
@@ -355,7 +357,7 @@ def _spans_for_table(column: pd.Series) -> pd.Series:
     """A column of spans, as JSON if a table has no type for them: `[[14, 19, "LOC"]]`."""
     try:
         pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except NO_TABLE:
         try:
             return column.map(json.dumps, na_action="ignore")
         except TypeError:  # what is in them is no number of Python and no text

@@ -167,7 +167,7 @@ def read_blocks(
 
 
 def _holds_both_sides(address: str) -> bool:
-    """Whether a file holds source and reference, rather than one of them: by its suffix, or by a TAB in its first line.
+    """Whether a file holds source and reference, rather than one: by its suffix, or by TABs in most of its first lines.
 
     Raises:
         FileNotFoundError: It is to be looked at and does not exist.
@@ -175,7 +175,10 @@ def _holds_both_sides(address: str) -> bool:
     suffix = text_suffix(address)
     if suffix in BOTH_SIDES or (glob.has_magic(address) and not is_file(address)):
         return True
-    return suffix in LINES and b"\t" in next(_whole_lines(address), b"").partition(b"\n")[0]
+    if suffix not in LINES:
+        return False
+    sample = [line for line in next(_whole_lines(address), b"").split(b"\n")[:SAMPLE_RECORDS] if line.strip()]
+    return 2 * sum(b"\t" in line for line in sample) > len(sample)
 
 
 def _matching_files(address: str) -> list[str]:

@@ -21,7 +21,8 @@ Where one of these rules finds words, Chinese text gets spaces between them firs
 and the words of constraints take each of its characters for one.
 
 Two rules are not here. `toolkit.encoder.tokens` cuts arrays of code points ("can", "'t"), and DuckDB cuts by
-`toolkit.package.counts.WORD`, in the syntax of RE2: like `COMPOUND`, without "_".
+`toolkit.package.counts.WORD`, in the syntax of RE2: like `COMPOUND`, but without
+"_" and joined by "'", "’" and "-" alone.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from toolkit.bitext.languages import near
+from toolkit.bitext.languages import near, short_code
 from toolkit.package.parquet import DATA, SPLITS
 from toolkit.system.errors import first_line
 from toolkit.system.outputs import MANIFEST, is_ours
@@ -69,9 +69,14 @@ def language_of(source: str | Path, lang: str | None = None) -> str | None:
     elif (settings := Path(source, SETTINGS).expanduser()).is_file():
         record = read_record(settings)
     stated_lang = record.get("lang")
-    if lang is not None and stated_lang is not None and not near(stated_lang, lang):
-        raise ValueError(f"wanted pairs in {lang}, got {source}, which is in {stated_lang}: give --lang {stated_lang}")
+    if lang is not None and stated_lang is not None and not near(_code(stated_lang), _code(lang)):
+        raise ValueError(f"wanted pairs in {lang}, got {source}, which is in {stated_lang}: give lang {stated_lang}")
     return lang or stated_lang
+
+
+def _code(lang: str) -> str:
+    """The code of ISO 639-1 of a language, if there is one."""
+    return short_code(lang) or lang
 
 
 def files_of(folder: Path, config: str, split: str | None = None) -> list[Path]:

@@ -18,9 +18,19 @@ FRACTIONS = re.compile("[¼-¾⅐-⅞]")
 # A minus for sure, which a range and the dash before an utterance are not; and any dash
 MINUS = re.compile(r"(?<!\d)(?<!\d\s)(?:(?<=[\s(\[“«])(?<![.!?…:;]\s)-|(?<![A-Za-z])−)[$€£¥]?(?=\d)")
 DASH = re.compile(r"[-–−]\s?[$€£¥]?(?=\d)")
-MINUS_WORDS = {  # "moins" and "menos" may say "at least"
-    lang: re.compile(rf"\b(?:{words})\s(?=[$€£¥]?\d)", re.IGNORECASE)
-    for lang, words in (("en", "minus|negative"), ("de", "minus"))
+# No minus stands behind a time of day ("9 am -5 pm") or a name ("COVID -19").
+NO_NUMBER = re.compile(r"(?:\d\s?[aApP]\.?[mM]\.?|\b[A-ZÀ-ÖØ-Þ]\w*)\s*$")
+# Words for a minus where they are no subtraction ("the price minus 10 dollars"); "moins" and "menos" may say "at least"
+MINUS_WORDS = {
+    lang: re.compile(rf"(^|\b(?:{before})\s)(?:{words})\s(?=[$€£¥]?\d)", re.IGNORECASE)
+    for lang, before, words in (
+        (
+            "en",
+            r"is|was|are|were|be|been|s|to|at|of|from|with|about|around|reach\w*|hits?|says?|said",
+            "minus|negative",
+        ),
+        ("de", r"ist|sind|war|waren|auf|von|bei|um|bis|mit|etwa|rund|hat|haben|hatte\w*|erreich\w*", "minus"),
+    )
 }
 DOZENS = re.compile(r"\b(\d+) dozen\b")
 SCALED = re.compile(r"(\d+(?:[.,]\d+)?) (1000000000|1000000|1000)\b")  # "1.5 million", when its words are digits
@@ -81,7 +91,7 @@ def _in_digits(text: str, lang: str) -> str:
     if lang == "zh":
         return CHINESE.sub(_chinese_number, plain.replace("零下", "−"))
     plain = alpha2digit(plain, lang, threshold=0)
-    return MINUS_WORDS[lang].sub("−", plain) if lang in MINUS_WORDS else plain
+    return MINUS_WORDS[lang].sub(r"\1−", plain) if lang in MINUS_WORDS else plain
 
 
 @lru_cache(RECENT)
@@ -120,7 +130,8 @@ def _negatives(text: str, lang: str) -> frozenset[str]:
     ['10', '5']
     """
     plain = _in_digits(text, lang)
-    return frozenset(_number_at(plain, sign.end()) for sign in MINUS.finditer(plain))
+    signs = (sign for sign in MINUS.finditer(plain) if not NO_NUMBER.search(plain, 0, sign.start()))
+    return frozenset(_number_at(plain, sign.end()) for sign in signs)
 
 
 def _number_at(text: str, place: int) -> str:
