@@ -124,16 +124,33 @@ def test_bad_input_is_one_line_and_writes_nothing(train, changed, message, statu
 SMALL_SHARDS = "from toolkit.augmentation import _work\n_work.SHARD_ROWS = 20\n"
 
 
-def launched(folder, output, processes):
+MODEL = ("--paraphraser", "starter/paraphraser")  # the same whatever else is installed
+
+
+def launched(folder, output, processes, flags=MODEL):
     (folder / "start").mkdir(exist_ok=True)
     (folder / "start" / "sitecustomize.py").write_text(SMALL_SHARDS)
     environment = ENVIRONMENT | {"PYTHONPATH": f"{folder / 'start'}{os.pathsep}{ROOT}"}
     command = [PYTHON, str(ROOT / "scripts" / "augment_dataset.py"), "--data", "many.jsonl"]
-    command += ["--columns", "text", "--output", output, "--processes", str(processes), "--threads", "1"]
-    command += ["--paraphraser", "starter/paraphraser"]  # the same whatever else is installed
+    command += ["--columns", "text", "--output", output, "--processes", str(processes), "--threads", "1", *flags]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+
+
+@pytest.mark.slow
+def test_two_processes_take_the_rounds_that_one_takes(tmp_path):
+    texts = [f"This is sentence {number} of many." for number in range(100)]
+    Dataset.from_dict({"text": texts}).to_json(tmp_path / "many.jsonl")
+    known = "".join(f"{text}\t{text[:-1]} sentences.\n" for text in texts[::7])  # so that most rows have no paraphrase
+    (tmp_path / "known.tsv").write_text(known)
+    for output, processes in (("two.jsonl", 2), ("one.jsonl", 1)):
+        flags = ("--pairs", "known.tsv", "--max_new_rows", "10")
+        process = launched(tmp_path, output, processes, flags)
+        _, stderr = process.communicate(timeout=400)
+        assert process.returncode == 0, stderr
+        assert "10 new rows" in stderr
+    assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
 @pytest.mark.slow
