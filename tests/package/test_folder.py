@@ -28,7 +28,7 @@ def test_a_parabank_and_a_run_state_their_language(tmp_path):
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     for source in (tmp_path / "bank", tmp_path / "run", f"file://{tmp_path / 'bank'}"):
         assert [language_of(source, lang) for lang in (None, "no", "nb", "nb-NO")] == ["nb", "no", "nb", "nb-NO"]
-        with pytest.raises(ValueError, match=r"wanted pairs in en, got .*, which is in nb: give lang nb"):
+        with pytest.raises(ValueError, match=r"wanted pairs in en, got .*, which is in nb: give --lang nb"):
             language_of(source, "en")
     for source in (tmp_path / "pairs.tsv", "someone/parabank", f"file://{tmp_path / 'pairs.tsv'}"):
         assert (language_of(source), language_of(source, "en")) == (None, "en")

@@ -70,7 +70,7 @@ def language_of(source: str | Path, lang: str | None = None) -> str | None:
         record = read_record(settings)
     stated_lang = record.get("lang")
     if lang is not None and stated_lang is not None and not near(_code(stated_lang), _code(lang)):
-        raise ValueError(f"wanted pairs in {lang}, got {source}, which is in {stated_lang}: give lang {stated_lang}")
+        raise ValueError(f"wanted pairs in {lang}, got {source}, which is in {stated_lang}: give --lang {stated_lang}")
     return lang or stated_lang
 
 
