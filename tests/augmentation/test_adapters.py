@@ -30,6 +30,7 @@ from toolkit.augmentation.adapters import (
     TextAugmenter,
     contrastive_pairs,
 )
+from toolkit.paraphraser import names
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.starters import STARTERS
