@@ -41,4 +41,4 @@ def test_a_zip_archive_makes_the_same_shards_as_its_two_files(tmp_path):
     assert len(expected) == 4 and shards(tmp_path / "two" / "bank") == expected
     archive(path, {"LICENSE": b"CC-BY"} | sides | {"demo.de-en.de": sides["demo.de-en.de"].replace(b"ich", b"du")})
     process = launch()
-    assert process.returncode == 1 and "content of bitext was" in process.stderr.splitlines()[-1]
+    assert process.returncode == 1 and "content of bitext was" in process.stderr  # of either process
