@@ -94,9 +94,17 @@ def _check_classes(rows: Dataset | IterableDataset, features: Features, settings
         raise ValueError(f"wanted one class of each row in column {name!r}, got {_describe(features[name])}")
     if isinstance(rows, Dataset) and not may_lack:
         for number, label in enumerate(rows.with_format(None)[name]):
-            is_none = label is None or label != label  # NaN; and -1 is what `datasets` says for no label
-            if is_none or (label == -1 and isinstance(features[name], ClassLabel)):
+            if lacks_class(label, features[name]):
                 raise ValueError(f"row {number}: wanted a class in column {name!r}, got {label}: leave the row out")
+
+
+def lacks_class(label: Any, kind: Any) -> bool:
+    """Whether a label of a feature stands for no class: None, NaN, or -1 of a `ClassLabel`, as `datasets` says it.
+
+    >>> lacks_class(float("nan"), Value("float32")), lacks_class(-1, Value("int64"))
+    (True, False)
+    """
+    return label is None or label != label or (label == -1 and isinstance(kind, ClassLabel))
 
 
 def _describe(kind: Any) -> str:

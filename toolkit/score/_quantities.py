@@ -77,6 +77,7 @@ CHINESE_DIGITS = {
 CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 100_000_000}
 
 
+@lru_cache(RECENT)
 def _in_digits(text: str, lang: str) -> str:
     """A text with the numbers that it says in words, and in other digits or as one character, as digits from 0 to 9.
 

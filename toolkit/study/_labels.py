@@ -9,6 +9,8 @@ from typing import Any
 
 from datasets import ClassLabel, Dataset
 
+from toolkit.augmentation.containers import lacks_class
+
 
 def check_labels(train: Dataset, test: Dataset, label: str) -> None:
     """Refuse rows whose label is no class, and a test whose classes are written in another way than those of train.
@@ -41,11 +43,9 @@ def _classes(rows: Dataset, label: str, split: str) -> list[Any]:
     Raises:
         ValueError: A row has none, or several values.
     """
-    no_class = [-1] if isinstance(rows.features[label], ClassLabel) else []  # as `datasets` says it
-    labels = list(rows.with_format(None)[label])
+    kind, labels = rows.features[label], list(rows.with_format(None)[label])
     for row, row_label in enumerate(labels):
-        is_nan = row_label != row_label
-        if row_label is None or is_nan or isinstance(row_label, list | dict) or row_label in no_class:
+        if lacks_class(row_label, kind) or isinstance(row_label, list | dict):
             raise ValueError(f"row {row} of {split}: wanted a class in column {label!r}, got {row_label!r:.80}")
     return labels
 
