@@ -69,6 +69,21 @@ def test_an_unknown_flag_is_named_as_it_was_given(capsys):
     assert "unrecognized arguments: --pears x" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "ending"),
+    [
+        ("augment --data x.csv --copy 2", "--copy 2: did you mean --copies?"),
+        ("train encoder --output-dirs=x", "--output-dirs=x: did you mean --output_dir?"),
+        ("annotate make parabank x --output y --sed 3", "--sed 3: did you mean --seed?"),
+        ("evaluate encoder --encoders x --zebra 3", "--zebra 3"),
+    ],
+)
+def test_an_unknown_flag_is_answered_with_the_one_that_it_is_near(line, ending, capsys):
+    with pytest.raises(SystemExit):
+        main(line.split())
+    assert capsys.readouterr().err.endswith(f"unrecognized arguments: {ending}\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "completions"),

@@ -13,7 +13,7 @@ from tests.tiny import ENVIRONMENT, ROOT
 
 
 def test_every_public_name_is_there_and_documented():
-    assert set(toolkit.__all__) == set(toolkit.PUBLIC) <= set(dir(toolkit))
+    assert toolkit.__all__ == list(toolkit.PUBLIC) == dir(toolkit)
     for name in toolkit.__all__:
         item = getattr(toolkit, name)
         assert item.__doc__ and item.__name__ == name

@@ -112,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, for completion."""
-    return sorted({*globals(), *__all__})
+    return [*__all__]

@@ -69,6 +69,19 @@ def test_a_part_for_another_language_is_refused_with_the_flag_to_give(make, mess
     assert "\n" not in str(error.value) and "only: give " in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("lang", "pivot"),
+    [
+        ("de", "firefox/de-en firefox/en-de"),
+        ("fr", "firefox/fr-en firefox/en-fr"),
+        ("zh", "firefox/zh-Hans-en firefox/en-zh-Hans"),
+    ],
+)
+def test_texts_that_the_default_paraphraser_cannot_read_are_answered_with_a_command(lang, pivot):
+    with pytest.raises(ValueError, match=f"two translators: parabank augment --lang {lang} --pivot {pivot}$"):
+        toolkit.Paraphraser(lang=lang)
+
+
 def test_what_is_known_or_belongs_to_the_user_is_accepted():
     ParaNMTRun(**TO_CHINESE, forward="x", semantic_model="my/encoder")
     ParaNMTRun(**TO_CHINESE | {"source_lang": "zh", "lang": "en"}, forward="x")

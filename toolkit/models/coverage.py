@@ -68,6 +68,10 @@ def check_language_of(part: str | os.PathLike[str], lang: str, flag: str = "") -
     known = PARTS[name].languages if name in PARTS else _read_languages(part)
     if known and not any(near(lang, language) for language in known):
         instead = PARTS[name].instead if name in PARTS else "a model of that language"
+        if name == "starter/paraphraser" and flag == "model":
+            code = "zh-Hans" if lang == "zh" else lang
+            command = f"parabank augment --lang {lang} --pivot firefox/{code}-en firefox/en-{code}"
+            instead += f", or two translators: {command}"
         raise ValueError(
             f"wanted {flag or 'a builder'} for texts in {lang}, got {os.fspath(part)}, which knows {', '.join(known)} "
             f"only: give {f'{flag} ' if flag else ''}{instead}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import inspect
 import json
 import os
@@ -48,8 +49,13 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a command line, where `--source-lang` is `--source_lang`."""
-        return super().parse_known_args(list(map(self._known, sys.argv[1:] if args is None else args)), namespace)
+        """Parse a command line, where `--source-lang` is `--source_lang`, and name the flag that is meant."""
+        arguments = list(map(self._known, sys.argv[1:] if args is None else args))
+        options, unknown = super().parse_known_args(arguments, namespace)
+        for name in (argument.partition("=")[0] for argument in unknown if argument.startswith("--")):
+            if near := difflib.get_close_matches(name, self._option_string_actions, n=1, cutoff=0.7):
+                self.error(f"unrecognized arguments: {' '.join(unknown)}: did you mean {near[0]}?")
+        return options, unknown
 
     def _known(self, argument: str) -> str:
         """An argument; if it is a flag of this parser but for hyphens for underscores, that flag, with its value."""
